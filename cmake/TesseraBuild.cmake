@@ -45,7 +45,7 @@ target_precompile_headers(TesseraPCH PRIVATE ${CMAKE_SOURCE_DIR}/cmake/pch.h)
 # a single name.
 function(tessera_tablegen public_target td out)
   set(LLVM_TARGET_DEFINITIONS ${CMAKE_CURRENT_SOURCE_DIR}/${td})
-  mlir_tablegen(${out} ${ARGN} EXTRA_INCLUDES ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR})
+  mlir_tablegen(${out} ${ARGN} EXTRA_INCLUDES ${MLIR_INCLUDE_DIRS} ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR})
   set(step ${public_target}_${out})
   string(MAKE_C_IDENTIFIER ${step} step)
   add_custom_target(${step} DEPENDS ${CMAKE_CURRENT_BINARY_DIR}/${out})

@@ -1,0 +1,36 @@
+//===- TesseraDialect.h - the transformer graph dialect -------------------===//
+#ifndef DIALECTS_TESSERA_TESSERADIALECT_H
+#define DIALECTS_TESSERA_TESSERADIALECT_H
+
+#include "tessera/Interfaces/OpInterfaces.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/Support/Error.h"
+
+#include "dialects/Tessera/TesseraDialect.h.inc"
+#include "dialects/Tessera/TesseraEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Tessera/TesseraAttrs.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/Tessera/TesseraOps.h.inc"
+
+namespace tessera {
+/// Name of the module attribute that holds the mesh (`#tessera.mesh`).
+inline constexpr llvm::StringLiteral kMeshAttrName = "tessera.mesh";
+/// Name of the module attribute with facts about the model (a dictionary).
+inline constexpr llvm::StringLiteral kModelAttrName = "tessera.model";
+/// Name of the discardable attribute by which `plan` fixes the sharding of an
+/// op's first result or of a function argument (`#tessera.sharding`).
+inline constexpr llvm::StringLiteral kShardingAttrName = "tessera.sharding";
+/// Label that is not counted in the loss.
+inline constexpr int32_t kIgnoredLabel = -100;
+} // namespace tessera
+
+#endif // DIALECTS_TESSERA_TESSERADIALECT_H
