@@ -1,0 +1,38 @@
+//===- DevicePipeline.h - The one device lowering ---------------*- C++ -*-===//
+//
+// gpu.func kernels (gpu, scf, vector, memref, arith, math, nvgpu, nvvm) to the
+// NVVM-dialect module that both targets compile: NVPTX to PTX, the virtual
+// target to host code. There is deliberately no second lowering: what the
+// virtual GPU runs is what ships.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TARGET_DEVICEPIPELINE_H
+#define TESSERA_TARGET_DEVICEPIPELINE_H
+
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Pass/PassManager.h"
+
+namespace tessera {
+
+struct DevicePipelineOptions {
+  /// Bits of `index`; 32 is faster on a GPU but caps a tensor at 2^31
+  /// elements, so 64 is the default.
+  unsigned indexBits = 64;
+};
+
+/// Lowers every gpu.module inside the builtin.module that `pm` runs on.
+/// Memref arguments of kernels become bare pointers (their shapes must be
+/// static and their layouts the identity), and before that their extents in
+/// bytes are kept in the attribute `kernel.param_bytes` for the virtual GPU's
+/// checker.
+void buildDevicePipeline(mlir::OpPassManager &pm,
+                         const DevicePipelineOptions &options = {});
+
+/// Dialects, interfaces and translations that the device lowering, the NVPTX
+/// target and the virtual target need. Call it before the context is made.
+void registerDeviceDialects(mlir::DialectRegistry &registry);
+
+} // namespace tessera
+
+#endif // TESSERA_TARGET_DEVICEPIPELINE_H
