@@ -1,0 +1,110 @@
+//===- Constants.h - the fitted numbers of the cost model -----------------===//
+//
+// At most a dozen efficiencies for each chip, a few for each software stack.
+// They are fitted to published measurements by scripts/fit_cost_model.py and
+// committed as data/cost_model_constants.json; nothing else is tuned.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_COSTMODEL_CONSTANTS_H
+#define TESSERA_COSTMODEL_CONSTANTS_H
+
+#include "tessera/Hardware/Chip.h"
+#include "tessera/Support/Json.h"
+#include <map>
+
+namespace tessera {
+
+/// Efficiencies of a chip: fractions of the data sheet's rate that a large,
+/// well-shaped kernel or message reaches.
+struct ChipConstants {
+  double matmul16 = 0.78;
+  double matmul8 = 0.62;
+  double matmul4 = 0.50;
+  /// Fused attention forward, of the 16-bit peak ...
+  double attention = 0.55;
+  /// ... and backward, relative to forward.
+  double attentionBackward = 0.80;
+  /// Grouped matrix products relative to a plain one.
+  double groupedMatmul = 0.80;
+  double memory = 0.85;
+  /// Seconds that each kernel loses to launch, ramp and tail on the device.
+  double kernelGap = 2.0e-6;
+  double nvlink = 0.78;
+  double nic = 0.80;
+  /// All-to-all relative to a ring on the same links.
+  double allToAll = 0.75;
+  /// Compute slows by this share of the communication hidden behind it
+  /// (NCCL's multiprocessors, memory bandwidth, power).
+  double contention = 0.20;
+};
+
+/// What a training framework adds.
+struct StackConstants {
+  /// Seconds of host time for each kernel or collective started; compute
+  /// shorter than this leaves the device idle.
+  double hostPerLaunch = 6e-6;
+  /// Memory traffic of its element-wise kernels relative to one ideal pass.
+  double vectorTraffic = 1.2;
+  /// Share of a communication that its overlap can hide, by axis.
+  double tpOverlap = 0.3;
+  double dpOverlap = 0.7;
+  double epOverlap = 0.0;
+  double ppOverlap = 0.5;
+  /// Seconds per step outside the model (loader, logging, norm, optimizer
+  /// launches).
+  double stepOverhead = 0.01;
+  /// Share of a step lost per doubling of the nodes (stragglers, jitter).
+  double jitter = 0.004;
+};
+
+/// What a stack is known to do; facts from its documentation, not fitted.
+struct StackTraits {
+  /// Attention is one fused kernel (otherwise scores pass through memory).
+  bool fusedAttention = true;
+  /// Norm, residual and dropout kernels are fused or compiled.
+  bool fusedElementwise = true;
+  /// Weight gradients accumulate inside the matmul in 32 bits (otherwise a
+  /// further pass reads and writes them).
+  bool fusedGradientAccumulation = true;
+  bool overlapGradients = true;
+  bool overlapTensorParallel = true;
+  /// Parameters are sharded and gathered per block by default (FSDP).
+  bool fsdp = false;
+  /// Sequence parallelism where tensor parallelism is used and the source
+  /// says nothing.
+  bool sequenceParallel = true;
+  /// Optimizer state is sharded where the source says nothing.
+  int zeroStage = 1;
+  /// Dropout is on (older GPT recipes).
+  bool dropout = false;
+};
+
+struct CostConstants {
+  std::map<std::string, ChipConstants> chips;   ///< chip or architecture name
+  std::map<std::string, StackConstants> stacks; ///< stack name
+
+  /// By chip name, else by the architecture's name, else the defaults.
+  const ChipConstants &chip(const Chip &chip) const;
+  const StackConstants &stack(llvm::StringRef name) const;
+};
+
+/// Names of all fitted fields, in the order of the structs.
+std::vector<std::pair<std::string, double ChipConstants::*>> chipFields();
+std::vector<std::pair<std::string, double StackConstants::*>> stackFields();
+
+/// The constants that come with Tessera.
+const CostConstants &defaultConstants();
+
+/// {"chips": {name: {field: number}}, "stacks": {...}}; fields left out keep
+/// their defaults, unknown ones fail.
+llvm::Expected<CostConstants> readConstants(const llvm::json::Value &value,
+                                            llvm::StringRef where);
+llvm::json::Value toJson(const CostConstants &constants);
+
+/// Traits of a stack by name; fails with the nearest name.
+llvm::Expected<StackTraits> stackTraits(llvm::StringRef name);
+std::vector<std::string> stackNames();
+
+} // namespace tessera
+
+#endif // TESSERA_COSTMODEL_CONSTANTS_H

@@ -1,0 +1,118 @@
+//===- Features.h - what the cost model is told about a model -------------===//
+//
+// The time and memory models take plain features, never IR: for every distinct
+// block the ops' costs on local shapes for one microbatch, the collectives it
+// issues, its parameters, and how the blocks are chained. The planner fills
+// them from the graph's cost interface with shapes it imagines; a compiled
+// program could fill them with the shapes it has.
+//
+// All sizes are those of one rank. "Local" means after tensor, sequence,
+// context and expert parallelism; ZeRO and pipelining are applied by the cost
+// model itself from the layout.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_COSTMODEL_FEATURES_H
+#define TESSERA_COSTMODEL_FEATURES_H
+
+#include "tessera/CostModel/Layout.h"
+#include "tessera/Hardware/Chip.h"
+#include "tessera/Interfaces/Cost.h"
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// One operation of a block.
+struct OpFeature {
+  KernelClass kernel = KernelClass::None;
+  /// Element type that the matrix units work in.
+  DataType type = DataType::BF16;
+  MatmulShape shape;
+  PassCost forward;
+  PassCost backward;
+  /// Bytes kept from forward to backward when nothing is recomputed; a tensor
+  /// kept by several ops is counted by one of them.
+  int64_t savedBytes = 0;
+  /// Kernels started by the host in each direction.
+  int forwardLaunches = 1;
+  int backwardLaunches = 1;
+  /// Belongs to what selective recomputation recomputes (the attention core).
+  bool attentionCore = false;
+};
+
+enum class CollectiveKind : uint8_t {
+  AllReduce,
+  AllGather,
+  ReduceScatter,
+  AllToAll,
+  SendRecv,
+};
+llvm::StringRef nameOf(CollectiveKind kind);
+
+/// A collective that a block issues for each microbatch.
+struct CollectiveFeature {
+  CollectiveKind kind = CollectiveKind::AllReduce;
+  ParallelAxis axis = ParallelAxis::TP;
+  /// AllReduce: the tensor. AllGather: the gathered result. ReduceScatter: the
+  /// whole operand. AllToAll and SendRecv: what one rank holds and sends.
+  int64_t bytes = 0;
+  /// How often in each direction; forward ones are repeated by recomputation.
+  int forwardCount = 0;
+  int backwardCount = 0;
+  /// May run beside independent compute of the same block (ring attention's
+  /// key-value exchange, split tensor-parallel matmuls).
+  bool overlappable = false;
+};
+
+struct BlockFeatures {
+  std::string name;
+  std::vector<OpFeature> ops;
+  std::vector<CollectiveFeature> collectives;
+  /// Local parameter elements, replicated over the data-parallel group ...
+  int64_t denseParameters = 0;
+  /// ... and those of experts, replicated over dp*cp*tp/(ep*etp) ranks.
+  int64_t expertParameters = 0;
+  /// Bytes of the block's input: what full recomputation keeps.
+  int64_t inputBytes = 0;
+  /// Memory that lives only while the block runs (largest temporary).
+  int64_t transientBytes = 0;
+};
+
+/// `count` calls of one block, in order of execution.
+struct BlockCall {
+  int block = 0;
+  int count = 1;
+  /// Pinned calls (embedding, head) stay on the first or last stage; the
+  /// others are the layers that a stage partition distributes.
+  bool pinned = false;
+};
+
+struct ModelFeatures {
+  std::vector<BlockFeatures> blocks;
+  std::vector<BlockCall> calls;
+  /// Bytes one rank sends to the next stage for one microbatch.
+  int64_t boundaryBytes = 0;
+
+  /// Layers that a stage partition distributes.
+  int numLayers() const;
+  /// Block index of each such layer, in order.
+  std::vector<int> layerBlocks() const;
+};
+
+/// What is asked for, apart from the layout.
+struct Workload {
+  int64_t globalBatch = 1;
+  int64_t sequence = 1;
+  /// Bytes per parameter element of weights, of gradients as accumulated and
+  /// as communicated, and of the optimizer (master copy and both moments).
+  double weightBytes = 2;
+  double gradientBytes = 4;
+  double gradientCommBytes = 4;
+  double optimizerBytes = 12;
+  /// Share of the parameters that are trained (adapters: nearly none).
+  double trainedFraction = 1;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_COSTMODEL_FEATURES_H

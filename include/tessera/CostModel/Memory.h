@@ -1,0 +1,41 @@
+//===- Memory.h - what one rank must hold ---------------------------------===//
+#ifndef TESSERA_COSTMODEL_MEMORY_H
+#define TESSERA_COSTMODEL_MEMORY_H
+
+#include "tessera/CostModel/Features.h"
+#include "tessera/Hardware/Cluster.h"
+
+namespace tessera {
+
+/// Bytes on the fullest rank, by kind.
+struct MemoryUse {
+  double weights = 0;
+  double gradients = 0;
+  double optimizer = 0;
+  double activations = 0;
+  /// Largest temporaries, recomputed blocks, gathered parameters.
+  double transient = 0;
+  double communication = 0; ///< NCCL's buffers
+  double context = 0;       ///< CUDA context, libraries
+  double reserve = 0;       ///< allocator fragmentation
+  int stage = 0;            ///< the pipeline stage of that rank
+
+  /// What the framework's allocator counts as allocated at the peak.
+  double allocated() const {
+    return weights + gradients + optimizer + activations + transient;
+  }
+  /// What the device shows as used.
+  double total() const {
+    return allocated() + communication + context + reserve;
+  }
+};
+
+MemoryUse memoryUse(const ModelFeatures &features, const Layout &layout,
+                    const Workload &workload, const Cluster &cluster);
+
+/// Bytes of activations that one call of a block keeps for one microbatch.
+double savedBytes(const BlockFeatures &block, RecomputeKind recompute);
+
+} // namespace tessera
+
+#endif // TESSERA_COSTMODEL_MEMORY_H

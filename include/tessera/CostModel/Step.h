@@ -1,0 +1,72 @@
+//===- Step.h - from features to the time of a training step --------------===//
+#ifndef TESSERA_COSTMODEL_STEP_H
+#define TESSERA_COSTMODEL_STEP_H
+
+#include "tessera/CostModel/Collective.h"
+#include "tessera/CostModel/Kernel.h"
+#include "tessera/CostModel/Pipeline.h"
+#include <array>
+
+namespace tessera {
+
+/// Everything a prediction depends on besides model, layout and workload.
+struct StepModel {
+  Cluster cluster;
+  ChipConstants chip;
+  StackConstants stack;
+  StackTraits traits;
+};
+
+/// Seconds of a collective by axis.
+using AxisSeconds = std::array<double, kNumParallelAxes>;
+
+/// One pass (forward, backward or recomputation) of one block for one
+/// microbatch.
+struct PassTime {
+  double compute = 0;
+  /// Of `compute`, weight gradients only (backward pass).
+  double weightGradient = 0;
+  AxisSeconds exposed = {};
+  /// Device idle because the host starts kernels too slowly.
+  double host = 0;
+  double total() const;
+};
+
+struct BlockTime {
+  PassTime forward, backward, recompute;
+};
+
+/// Communication hidden behind `compute` up to `share` of it; returns what
+/// the step sees of it, contention included.
+double exposedTime(double communication, double compute, double share,
+                   double contention);
+
+BlockTime blockTime(const BlockFeatures &block, const Layout &layout,
+                    const Workload &workload, const StepModel &model);
+
+/// Layers of each chunk as even as possible; surplus layers go to the middle
+/// chunks, because the first and the last carry embedding and head.
+llvm::SmallVector<int, 8> evenChunks(int layers, int chunks);
+
+/// Where a step's seconds go, on the busiest stage.
+struct StepTime {
+  double seconds = 0;
+  double compute = 0;
+  double recompute = 0;
+  AxisSeconds exposed = {};
+  double bubble = 0;
+  double host = 0;
+  double optimizer = 0;
+  double overhead = 0; ///< step overhead and jitter
+  /// Chunk times behind it, for a timeline.
+  PipelineProblem pipeline;
+};
+
+/// Predicts one step. The layout must be legal for the model: dp*microBatch
+/// divides the global batch (a remainder counts as a whole microbatch).
+StepTime stepTime(const ModelFeatures &features, const Layout &layout,
+                  const Workload &workload, const StepModel &model);
+
+} // namespace tessera
+
+#endif // TESSERA_COSTMODEL_STEP_H

@@ -1,0 +1,134 @@
+//===- Constants.cpp - reading the fitted numbers -------------------------===//
+#include "tessera/CostModel/Constants.h"
+#include "lib/CostModel/DefaultConstants.inc"
+#include "tessera/Support/Suggest.h"
+
+using namespace llvm;
+using namespace tessera;
+
+std::vector<std::pair<std::string, double ChipConstants::*>>
+tessera::chipFields() {
+  using C = ChipConstants;
+  return {{"matmul16", &C::matmul16},
+          {"matmul8", &C::matmul8},
+          {"matmul4", &C::matmul4},
+          {"attention", &C::attention},
+          {"attention_backward", &C::attentionBackward},
+          {"grouped_matmul", &C::groupedMatmul},
+          {"memory", &C::memory},
+          {"kernel_gap", &C::kernelGap},
+          {"nvlink", &C::nvlink},
+          {"nic", &C::nic},
+          {"all_to_all", &C::allToAll},
+          {"contention", &C::contention}};
+}
+
+std::vector<std::pair<std::string, double StackConstants::*>>
+tessera::stackFields() {
+  using S = StackConstants;
+  return {{"host_per_launch", &S::hostPerLaunch},
+          {"vector_traffic", &S::vectorTraffic},
+          {"tp_overlap", &S::tpOverlap},
+          {"dp_overlap", &S::dpOverlap},
+          {"ep_overlap", &S::epOverlap},
+          {"pp_overlap", &S::ppOverlap},
+          {"step_overhead", &S::stepOverhead},
+          {"jitter", &S::jitter}};
+}
+
+const ChipConstants &CostConstants::chip(const Chip &c) const {
+  if (auto it = chips.find(c.name); it != chips.end())
+    return it->second;
+  if (auto it = chips.find(nameOf(c.architecture).str()); it != chips.end())
+    return it->second;
+  static const ChipConstants defaults;
+  return defaults;
+}
+
+const StackConstants &CostConstants::stack(StringRef name) const {
+  if (auto it = stacks.find(name.str()); it != stacks.end())
+    return it->second;
+  static const StackConstants defaults;
+  return defaults;
+}
+
+/// Reads one table of named records.
+template <typename Record, typename Fields>
+static Error readTable(const JsonObject &root, StringRef key,
+                       const Fields &fields,
+                       std::map<std::string, Record> &out) {
+  auto table = root.child(key);
+  if (!table)
+    return table.takeError();
+  if (!*table)
+    return Error::success();
+  for (const auto &entry : (*table)->raw()) {
+    StringRef name = entry.first;
+    auto child = (*table)->child(name);
+    if (!child)
+      return child.takeError();
+    Record record;
+    for (auto &[field, member] : fields) {
+      double v = record.*member;
+      if (Error e = (*child)->read(field, v))
+        return e;
+      if (v < 0)
+        return makeError((*child)->location() + ": field '" + field +
+                         "' is negative");
+      record.*member = v;
+    }
+    if (Error e = (*child)->checkAllRead())
+      return e;
+    out[name.str()] = record;
+  }
+  return Error::success();
+}
+
+Expected<CostConstants> tessera::readConstants(const json::Value &value,
+                                               StringRef where) {
+  Expected<JsonObject> root = JsonObject::get(value, where);
+  if (!root)
+    return root.takeError();
+  CostConstants constants;
+  root->note("comment");
+  if (Error e = readTable(*root, "chips", chipFields(), constants.chips))
+    return e;
+  if (Error e = readTable(*root, "stacks", stackFields(), constants.stacks))
+    return e;
+  if (Error e = root->checkAllRead())
+    return e;
+  return constants;
+}
+
+json::Value tessera::toJson(const CostConstants &constants) {
+  json::Object chips, stacks;
+  for (const auto &[name, record] : constants.chips) {
+    json::Object o;
+    for (auto &[field, member] : chipFields())
+      o[field] = record.*member;
+    chips[name] = std::move(o);
+  }
+  for (const auto &[name, record] : constants.stacks) {
+    json::Object o;
+    for (auto &[field, member] : stackFields())
+      o[field] = record.*member;
+    stacks[name] = std::move(o);
+  }
+  return json::Object{{"chips", std::move(chips)},
+                      {"stacks", std::move(stacks)}};
+}
+
+const CostConstants &tessera::defaultConstants() {
+  static const CostConstants constants = [] {
+    // The file is part of the build; a test reads it, so it parses.
+    Expected<json::Value> value =
+        parseJson(kDefaultConstants, "cost_model_constants.json");
+    Expected<CostConstants> read =
+        value ? readConstants(*value, "cost_model_constants.json")
+              : Expected<CostConstants>(value.takeError());
+    if (!read)
+      report_fatal_error(read.takeError());
+    return *read;
+  }();
+  return constants;
+}

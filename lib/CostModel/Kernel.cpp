@@ -1,0 +1,165 @@
+//===- Kernel.cpp - roofline with tiles, waves and memory levels ----------===//
+//
+// Matrix products: a kernel covers the result with tiles, one tile (or a slice
+// of its reduction) per multiprocessor at a time; the last wave may be partly
+// empty, and each tile pays a ramp of some steps of k. Small tiles reuse less
+// and run slower. The library is assumed to pick the best tile. Sources: NVIDIA
+// "Matrix Multiplication Background User's Guide" (tile and wave quantisation,
+// relative speed of tiles, alignment rules).
+//
+// Fused attention: a fitted fraction of peak, lower for short rows and narrow
+// heads (FlashAttention-2, arXiv 2307.08691, figures 4-6).
+//
+//===----------------------------------------------------------------------===//
+#include "tessera/CostModel/Kernel.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace tessera;
+
+namespace {
+struct Tile {
+  int m, n;
+  double speed; ///< of the largest tile's rate per multiprocessor
+};
+} // namespace
+
+// Relative speeds after the guide's figure 3 (256x128 down to 64x64 on A100).
+static constexpr Tile kTiles[] = {
+    {256, 128, 1.0}, {128, 256, 1.0}, {128, 128, 0.96},
+    {64, 128, 0.82}, {128, 64, 0.82}, {64, 64, 0.62},
+};
+/// Steps of k that a tile loses filling and draining its pipeline (two stages
+/// of 32 in front, the epilogue behind).
+static constexpr double kRampK = 96;
+
+/// Matrix units need operands aligned to 16 bytes; libraries fall back to
+/// slower kernels otherwise (the guide's section on alignment).
+static double alignmentSpeed(int64_t dim, DataType type) {
+  int64_t bytes = static_cast<int64_t>(dim * bytesOf(type));
+  if (bytes % 16 == 0)
+    return 1.0;
+  return bytes % 8 == 0 ? 0.5 : 0.3;
+}
+
+/// A part limited to less power sustains a lower clock; dynamic power grows
+/// with about the cube of the clock near the limit, of which half is dynamic.
+static double powerScale(const Chip &chip) {
+  if (chip.referencePowerWatts <= 0 ||
+      chip.powerWatts >= chip.referencePowerWatts)
+    return 1.0;
+  return std::pow(chip.powerWatts / chip.referencePowerWatts, 0.4);
+}
+
+static double matmulEfficiency(DataType type, const ChipConstants &c) {
+  switch (type) {
+  case DataType::FP8:
+  case DataType::INT8:
+    return c.matmul8;
+  case DataType::FP4:
+    return c.matmul4;
+  default:
+    return c.matmul16;
+  }
+}
+
+double tessera::matmulComputeTime(const MatmulShape &s, DataType type,
+                                  const DeviceModel &device) {
+  if (s.m <= 0 || s.n <= 0 || s.k <= 0)
+    return 0.0;
+  const Chip &chip = *device.chip;
+  double peak = chip.peak(type);
+  if (peak <= 0)
+    return 0.0;
+  double batch = std::max<int64_t>(s.batch, 1);
+  double rate = peak * matmulEfficiency(type, *device.constants) *
+                powerScale(chip) / std::max(chip.numSMs, 1);
+  rate *= std::min(alignmentSpeed(s.k, type), alignmentSpeed(s.n, type));
+  double best = 1e30;
+  for (const Tile &tile : kTiles) {
+    double tiles = batch * std::ceil(double(s.m) / tile.m) *
+                   std::ceil(double(s.n) / tile.n);
+    for (int split = 1; split <= 4; split *= 2) {
+      double k = std::ceil(double(s.k) / split) + kRampK;
+      if (split > 1 && k < 4 * kRampK)
+        break;
+      double waves = tiles * split / chip.numSMs;
+      // Several tiles are resident on a multiprocessor, and tails of one
+      // kernel overlap the head of the next: a partial wave costs less than
+      // a whole one once there are several.
+      double whole = std::ceil(waves);
+      double cost = waves <= 1 ? 1.0 : 0.5 * (whole + waves);
+      double time = cost * 2.0 * tile.m * tile.n * k / (rate * tile.speed);
+      best = std::min(best, time);
+    }
+  }
+  return best;
+}
+
+double tessera::memoryTime(double bytes, const DeviceModel &device) {
+  double rate = device.chip->memoryBandwidth * device.constants->memory;
+  if (bytes < 0.5 * device.chip->l2Bytes)
+    rate *= 2.0; // L2 of these parts reads two to three times as fast as HBM
+  return bytes / rate;
+}
+
+static double attentionTime(const OpFeature &op, double flops, bool backward,
+                            const DeviceModel &device) {
+  const ChipConstants &c = *device.constants;
+  double peak = device.chip->peak(DataType::BF16);
+  if (peak <= 0)
+    return 0.0;
+  double efficiency = c.attention * (backward ? c.attentionBackward : 1.0);
+  double rows = std::max<double>(op.shape.m, 1);
+  double width = std::max<double>(op.shape.k, 1);
+  efficiency *= rows / (rows + 256.0);
+  efficiency *= std::min(1.0, 0.7 + 0.3 * width / 128.0);
+  return flops / (peak * efficiency * powerScale(*device.chip));
+}
+
+double tessera::opTime(const OpFeature &op, Direction direction,
+                       const DeviceModel &device) {
+  bool backward = direction == Direction::Backward;
+  const PassCost &cost = backward ? op.backward : op.forward;
+  int launches = backward ? op.backwardLaunches : op.forwardLaunches;
+  double bytes = double(cost.bytesRead) + double(cost.bytesWritten);
+  if (bytes == 0 && cost.matmulFlops == 0 && cost.vectorFlops == 0)
+    return 0.0;
+  double gaps = launches * device.constants->kernelGap;
+  switch (op.kernel) {
+  case KernelClass::None:
+  case KernelClass::Collective:
+    return 0.0;
+  case KernelClass::Matmul:
+  case KernelClass::GroupedMatmul: {
+    const MatmulShape &s = op.shape;
+    double one = 2.0 * std::max<int64_t>(s.batch, 1) * double(s.m) * s.n * s.k;
+    double compute = matmulComputeTime(s, op.type, device);
+    if (backward) {
+      // The two products of the backward pass: input and weight gradients.
+      double input =
+          matmulComputeTime({s.batch, s.m, s.k, s.n}, op.type, device);
+      double weight =
+          matmulComputeTime({s.batch, s.k, s.n, s.m}, op.type, device);
+      compute = cost.matmulFlops > 1.5 * one ? input + weight : input;
+    }
+    if (op.kernel == KernelClass::GroupedMatmul)
+      compute /= device.constants->groupedMatmul;
+    return std::max(compute, memoryTime(bytes, device)) + gaps;
+  }
+  case KernelClass::Attention:
+    return std::max(attentionTime(op, cost.matmulFlops, backward, device),
+                    memoryTime(bytes, device)) +
+           gaps;
+  case KernelClass::Elementwise:
+  case KernelClass::RowReduction:
+  case KernelClass::Gather: {
+    double vector = device.chip->fp32 > 0
+                        ? cost.vectorFlops / (0.5 * device.chip->fp32)
+                        : 0.0;
+    return std::max(vector, memoryTime(bytes * device.vectorTraffic, device)) +
+           gaps;
+  }
+  }
+  return 0.0;
+}

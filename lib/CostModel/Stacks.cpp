@@ -1,0 +1,83 @@
+//===- Stacks.cpp - what training frameworks are known to do --------------===//
+//
+// Facts, each from the framework's own paper or documentation:
+//   megatron-2021   Megatron-LM of arXiv 2104.04473 and Megatron-DeepSpeed of
+//                   the same age: unfused attention with a fused softmax,
+//                   dropout, all-reduce tensor parallelism, gradient reduction
+//                   after the backward pass.
+//   megatron-2022   arXiv 2205.05198: adds sequence parallelism and selective
+//                   recomputation, gradient accumulation fused into matmuls.
+//   nemo            NeMo with Transformer Engine: fused attention, tensor- and
+//                   data-parallel overlap, distributed optimizer.
+//   megatron-core   Megatron-Core as run without a tuned recipe: fused
+//                   attention, distributed optimizer, no tensor-parallel
+//                   overlap.
+//   megatron-bridge Megatron-Bridge recipes: as nemo, with CUDA graphs.
+//   llm-foundry     PyTorch FSDP with FlashAttention, eager.
+//   torchtitan      FSDP2 with torch.compile.
+//   jax             PaxML, MaxText: whole-program XLA, no host launches.
+//   deepspeed       ZeRO-3 of DeepSpeed, eager.
+//
+//===----------------------------------------------------------------------===//
+#include "tessera/CostModel/Constants.h"
+#include "tessera/Support/Suggest.h"
+
+using namespace llvm;
+using namespace tessera;
+
+static const std::map<std::string, StackTraits> &table() {
+  static const std::map<std::string, StackTraits> stacks = [] {
+    std::map<std::string, StackTraits> t;
+    StackTraits old;
+    old.fusedAttention = old.fusedElementwise = false;
+    old.fusedGradientAccumulation = false;
+    old.overlapGradients = old.overlapTensorParallel = false;
+    old.sequenceParallel = false;
+    old.zeroStage = 0;
+    old.dropout = true;
+    t["megatron-2021"] = old;
+    StackTraits y2022 = old;
+    y2022.fusedGradientAccumulation = true;
+    t["megatron-2022"] = y2022;
+    StackTraits modern;
+    t["nemo"] = modern;
+    t["megatron-bridge"] = modern;
+    StackTraits core = modern;
+    core.overlapTensorParallel = false;
+    t["megatron-core"] = core;
+    StackTraits fsdp;
+    fsdp.fsdp = true;
+    fsdp.fusedElementwise = false;
+    fsdp.fusedGradientAccumulation = false;
+    fsdp.overlapTensorParallel = false;
+    fsdp.zeroStage = 3;
+    t["llm-foundry"] = fsdp;
+    t["deepspeed"] = fsdp;
+    StackTraits titan = fsdp;
+    titan.fusedElementwise = true;
+    t["torchtitan"] = titan;
+    StackTraits jax = titan;
+    jax.fusedGradientAccumulation = true;
+    t["jax"] = jax;
+    return t;
+  }();
+  return stacks;
+}
+
+Expected<StackTraits> tessera::stackTraits(StringRef name) {
+  auto it = table().find(name.str());
+  if (it != table().end())
+    return it->second;
+  std::vector<StringRef> names;
+  for (const auto &entry : table())
+    names.push_back(entry.first);
+  return makeError("unknown software stack '" + name + "'" +
+                   didYouMean(name, names));
+}
+
+std::vector<std::string> tessera::stackNames() {
+  std::vector<std::string> names;
+  for (const auto &entry : table())
+    names.push_back(entry.first);
+  return names;
+}

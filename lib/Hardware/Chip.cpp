@@ -1,0 +1,205 @@
+//===- Chip.cpp - looking chips up and reading them from JSON -------------===//
+#include "tessera/Hardware/Chip.h"
+#include "tessera/Support/Suggest.h"
+#include "tessera/Support/Units.h"
+#include <algorithm>
+
+using namespace llvm;
+using namespace tessera;
+
+double tessera::bytesOf(DataType type) {
+  switch (type) {
+  case DataType::FP32:
+  case DataType::TF32:
+    return 4;
+  case DataType::FP16:
+  case DataType::BF16:
+    return 2;
+  case DataType::FP8:
+  case DataType::INT8:
+    return 1;
+  case DataType::FP4:
+    return 0.5;
+  }
+  llvm_unreachable("data type");
+}
+
+StringRef tessera::nameOf(DataType type) {
+  switch (type) {
+  case DataType::FP32:
+    return "fp32";
+  case DataType::TF32:
+    return "tf32";
+  case DataType::FP16:
+    return "fp16";
+  case DataType::BF16:
+    return "bf16";
+  case DataType::FP8:
+    return "fp8";
+  case DataType::FP4:
+    return "fp4";
+  case DataType::INT8:
+    return "int8";
+  }
+  llvm_unreachable("data type");
+}
+
+static constexpr std::pair<StringLiteral, Architecture> architectures[] = {
+    {"volta", Architecture::Volta},
+    {"ampere", Architecture::Ampere},
+    {"ada", Architecture::Ada},
+    {"hopper", Architecture::Hopper},
+    {"blackwell", Architecture::Blackwell}};
+
+StringRef tessera::nameOf(Architecture architecture) {
+  for (auto &[name, value] : architectures)
+    if (value == architecture)
+      return name;
+  llvm_unreachable("architecture");
+}
+
+double Chip::peak(DataType type) const {
+  auto first = [](std::initializer_list<double> rates) {
+    for (double r : rates)
+      if (r > 0)
+        return r;
+    return 0.0;
+  };
+  switch (type) {
+  case DataType::FP32:
+    return fp32;
+  case DataType::TF32:
+    return first({tf32, fp32});
+  case DataType::FP16:
+    return first({fp16, bf16, fp32});
+  case DataType::BF16:
+    return first({bf16, fp16, fp32});
+  case DataType::FP8:
+    return first({fp8, bf16, fp16, fp32});
+  case DataType::FP4:
+    return first({fp4, fp8, bf16, fp16, fp32});
+  case DataType::INT8:
+    return first({int8, fp8, bf16, fp16, fp32});
+  }
+  llvm_unreachable("data type");
+}
+
+static std::string normal(StringRef name) {
+  std::string s = name.trim().lower();
+  std::replace(s.begin(), s.end(), '_', '-');
+  std::replace(s.begin(), s.end(), ' ', '-');
+  return s;
+}
+
+Expected<Chip> tessera::findChip(StringRef name) {
+  std::string wanted = normal(name);
+  std::vector<StringRef> names;
+  for (const Chip &c : builtinChips()) {
+    if (c.name == wanted)
+      return c;
+    names.push_back(c.name);
+    for (const std::string &a : c.aliases) {
+      if (a == wanted)
+        return c;
+      names.push_back(a);
+    }
+  }
+  return makeError("unknown chip '" + name + "'" + didYouMean(wanted, names) +
+                   " ('tessera clusters' lists all)");
+}
+
+Expected<Chip> tessera::readChip(const JsonObject &o) {
+  Chip c;
+  c.name = "custom";
+  std::string base, architecture;
+  if (Error e = o.read("base", base))
+    return e;
+  if (!base.empty()) {
+    Expected<Chip> b = findChip(base);
+    if (!b)
+      return makeError(o.location() + ": " + toString(b.takeError()));
+    c = *b;
+    c.aliases.clear();
+  }
+  if (Error e = o.read("name", c.name))
+    return e;
+  if (Error e = o.read("architecture", architecture))
+    return e;
+  if (!architecture.empty()) {
+    std::vector<StringRef> names;
+    bool found = false;
+    for (auto &[name, value] : architectures) {
+      names.push_back(name);
+      if (name == architecture) {
+        c.architecture = value;
+        found = true;
+      }
+    }
+    if (!found)
+      return makeError(o.location() + ": unknown architecture '" +
+                       architecture + "'" + didYouMean(architecture, names));
+  }
+  struct Field {
+    const char *name;
+    double *value;
+    double unit;
+    bool needed;
+  };
+  const Field fields[] = {
+      {"fp32_tflops", &c.fp32, 1e12, true},
+      {"tf32_tflops", &c.tf32, 1e12, false},
+      {"fp16_tflops", &c.fp16, 1e12, false},
+      {"bf16_tflops", &c.bf16, 1e12, true},
+      {"fp8_tflops", &c.fp8, 1e12, false},
+      {"fp4_tflops", &c.fp4, 1e12, false},
+      {"int8_tops", &c.int8, 1e12, false},
+      {"memory_gib", &c.memoryBytes, kGiB, true},
+      {"memory_bandwidth_gbps", &c.memoryBandwidth, 1e9, true},
+      {"l2_mib", &c.l2Bytes, kMiB, true},
+      {"shared_kib_per_sm", &c.sharedBytesPerSM, kKiB, true},
+      {"nvlink_gbps", &c.nvlinkBandwidth, 1e9, false},
+      {"pcie_gbps", &c.pcieBandwidth, 1e9, true},
+      {"power_watts", &c.powerWatts, 1, true},
+      {"reference_power_watts", &c.referencePowerWatts, 1, false},
+      {"nic_gbps", &c.nicBandwidth, 1e9, true},
+  };
+  for (const Field &f : fields) {
+    if (!o.raw().get(f.name) && f.needed && base.empty())
+      return makeError(o.location() + ": field '" + f.name +
+                       "' is missing (or name a built-in chip as \"base\")");
+    double v = *f.value / f.unit;
+    if (Error e = o.read(f.name, v))
+      return e;
+    if (v < 0 || (f.needed && v == 0))
+      return makeError(o.location() + ": field '" + f.name +
+                       "' should be positive, got " + formatNumber(v, 3));
+    *f.value = v * f.unit;
+  }
+  struct Count {
+    const char *name;
+    int *value;
+  };
+  const Count counts[] = {{"sms", &c.numSMs},
+                          {"nvlink_domain", &c.nvlinkDomain},
+                          {"gpus_per_node", &c.gpusPerNode},
+                          {"nics_per_node", &c.nicsPerNode},
+                          {"compute_capability", &c.computeCapability}};
+  for (const Count &f : counts) {
+    int64_t v = *f.value;
+    if (Error e = o.read(f.name, v))
+      return e;
+    if (v < 1 || v > 1000000)
+      return makeError(o.location() + ": field '" + f.name +
+                       "' should be at least 1, got " + Twine(v));
+    *f.value = static_cast<int>(v);
+  }
+  if (Error e = o.read("nvswitch", c.nvSwitch))
+    return e;
+  if (Error e = o.read("nvls", c.nvls))
+    return e;
+  if (c.referencePowerWatts == 0)
+    c.referencePowerWatts = c.powerWatts;
+  if (Error e = o.checkAllRead())
+    return e;
+  return c;
+}

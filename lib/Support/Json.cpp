@@ -1,0 +1,101 @@
+//===- Json.cpp - reading JSON objects with good messages -----------------===//
+#include "tessera/Support/Json.h"
+#include "tessera/Support/Suggest.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cmath>
+
+using namespace llvm;
+using namespace tessera;
+
+Expected<json::Value> tessera::parseJson(StringRef text, StringRef what) {
+  Expected<json::Value> value = json::parse(text);
+  if (!value)
+    return makeError(what + ": " + toString(value.takeError()));
+  return value;
+}
+
+Expected<JsonObject> JsonObject::get(const json::Value &value,
+                                     StringRef where) {
+  if (const json::Object *o = value.getAsObject())
+    return JsonObject(o, where.str());
+  return makeError(where + ": expected an object");
+}
+
+Error JsonObject::wrong(StringRef key, StringRef expected) const {
+  std::string got;
+  raw_string_ostream os(got);
+  os << *object->get(key);
+  return makeError(where + ": field '" + key + "' should be " + expected +
+                   ", got " + got);
+}
+
+Error JsonObject::read(StringRef key, double &out) const {
+  note(key);
+  const json::Value *v = object->get(key);
+  if (!v)
+    return Error::success();
+  auto n = v->getAsNumber();
+  if (!n || !std::isfinite(*n))
+    return wrong(key, "a number");
+  out = *n;
+  return Error::success();
+}
+
+Error JsonObject::read(StringRef key, int64_t &out) const {
+  note(key);
+  const json::Value *v = object->get(key);
+  if (!v)
+    return Error::success();
+  auto n = v->getAsInteger();
+  if (!n)
+    return wrong(key, "an integer");
+  out = *n;
+  return Error::success();
+}
+
+Error JsonObject::read(StringRef key, bool &out) const {
+  note(key);
+  const json::Value *v = object->get(key);
+  if (!v)
+    return Error::success();
+  auto b = v->getAsBoolean();
+  if (!b)
+    return wrong(key, "true or false");
+  out = *b;
+  return Error::success();
+}
+
+Error JsonObject::read(StringRef key, std::string &out) const {
+  note(key);
+  const json::Value *v = object->get(key);
+  if (!v)
+    return Error::success();
+  auto s = v->getAsString();
+  if (!s)
+    return wrong(key, "a string");
+  out = s->str();
+  return Error::success();
+}
+
+Expected<std::optional<JsonObject>> JsonObject::child(StringRef key) const {
+  note(key);
+  const json::Value *v = object->get(key);
+  if (!v)
+    return std::optional<JsonObject>();
+  if (!v->getAsObject())
+    return wrong(key, "an object");
+  return std::optional<JsonObject>(
+      JsonObject(v->getAsObject(), where + ": " + key.str()));
+}
+
+Error JsonObject::checkAllRead() const {
+  for (const auto &entry : *object) {
+    StringRef key = entry.first;
+    if (known.count(key.str()))
+      continue;
+    std::vector<StringRef> names(known.begin(), known.end());
+    return makeError(where + ": unknown field '" + key + "'" +
+                     didYouMean(key, names));
+  }
+  return Error::success();
+}

@@ -1,0 +1,35 @@
+//===- Suggest.cpp - "did you mean" for names -----------------------------===//
+//
+// Levenshtein distance on lower-case text. A name that begins with what was
+// typed wins over an equally distant one.
+//
+//===----------------------------------------------------------------------===//
+#include "tessera/Support/Suggest.h"
+
+using namespace llvm;
+
+StringRef tessera::nearestName(StringRef name, ArrayRef<StringRef> candidates) {
+  std::string typed = name.lower();
+  StringRef best;
+  double bestScore = 0.0;
+  for (StringRef candidate : candidates) {
+    std::string lower = candidate.lower();
+    double distance = StringRef(typed).edit_distance(lower);
+    if (StringRef(lower).starts_with(typed) ||
+        StringRef(typed).starts_with(lower))
+      distance /= 2.0;
+    double longest = std::max(typed.size(), lower.size());
+    double score = longest > 0 ? 1.0 - distance / longest : 0.0;
+    if (score > bestScore) {
+      bestScore = score;
+      best = candidate;
+    }
+  }
+  return bestScore >= 0.4 ? best : StringRef();
+}
+
+std::string tessera::didYouMean(StringRef name,
+                                ArrayRef<StringRef> candidates) {
+  StringRef best = nearestName(name, candidates);
+  return best.empty() ? std::string() : "; did you mean '" + best.str() + "'?";
+}
