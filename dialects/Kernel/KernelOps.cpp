@@ -1,0 +1,193 @@
+//===- KernelOps.cpp - verifiers and syntax of groups and launches --------===//
+#include "dialects/Kernel/KernelDialect.h"
+
+#include "tessera/Interfaces/OpInterfaces.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace tessera::kernel;
+
+#define GET_OP_CLASSES
+#include "dialects/Kernel/KernelOps.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// kernel.group
+//===----------------------------------------------------------------------===//
+
+void GroupOp::build(OpBuilder &builder, OperationState &state, Family family,
+                    StringRef label, ValueRange inputs, TypeRange results) {
+  state.addOperands(inputs);
+  state.addTypes(results);
+  state.getOrAddProperties<Properties>().family =
+      FamilyAttr::get(builder.getContext(), family);
+  state.getOrAddProperties<Properties>().label = builder.getStringAttr(label);
+  Region *body = state.addRegion();
+  Block *block = new Block();
+  body->push_back(block);
+  for (Value input : inputs)
+    block->addArgument(input.getType(), input.getLoc());
+}
+
+ParseResult GroupOp::parse(OpAsmParser &parser, OperationState &state) {
+  StringRef keyword;
+  SMLoc at = parser.getCurrentLocation();
+  if (parser.parseKeyword(&keyword))
+    return failure();
+  std::optional<Family> family = symbolizeFamily(keyword);
+  if (!family)
+    return parser.emitError(at)
+           << "unknown kernel family '" << keyword
+           << "', expected one of matmul, attention, row, elementwise, "
+              "embedding, cross_entropy";
+  Properties &properties = state.getOrAddProperties<Properties>();
+  properties.family = FamilyAttr::get(parser.getContext(), *family);
+  StringAttr label;
+  if (parser.parseAttribute(label))
+    return failure();
+  properties.label = label;
+
+  SmallVector<OpAsmParser::Argument> arguments;
+  SmallVector<OpAsmParser::UnresolvedOperand> operands;
+  auto binding = [&]() -> ParseResult {
+    return failure(parser.parseArgument(arguments.emplace_back()) ||
+                   parser.parseEqual() ||
+                   parser.parseOperand(operands.emplace_back()) ||
+                   parser.parseColonType(arguments.back().type));
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, binding))
+    return failure();
+  for (auto [argument, operand] : llvm::zip_equal(arguments, operands))
+    if (parser.resolveOperand(operand, argument.type, state.operands))
+      return failure();
+  if (succeeded(parser.parseOptionalKeyword("config")) &&
+      parser.parseAttribute(properties.config))
+    return failure();
+  if (parser.parseOptionalAttrDictWithKeyword(state.attributes) ||
+      parser.parseArrowTypeList(state.types))
+    return failure();
+  return parser.parseRegion(*state.addRegion(), arguments);
+}
+
+void GroupOp::print(OpAsmPrinter &printer) {
+  printer << ' ' << stringifyFamily(getFamily()) << ' ' << getLabelAttr()
+          << " (";
+  llvm::interleaveComma(
+      llvm::zip_equal(getBlock()->getArguments(), getInputs()), printer,
+      [&](auto binding) {
+        auto [argument, operand] = binding;
+        printer << argument << " = " << operand << " : " << operand.getType();
+      });
+  printer << ')';
+  if (getConfigAttr())
+    printer << " config " << getConfigAttr();
+  printer.printOptionalAttrDictWithKeyword(
+      llvm::to_vector((*this)->getDiscardableAttrs()));
+  printer.printArrowTypeList(getResultTypes());
+  printer << ' ';
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
+
+LogicalResult GroupOp::verify() {
+  Attribute config = getConfigAttr();
+  if (config && getFamily() == Family::Matmul && !isa<MatmulConfigAttr>(config))
+    return emitOpError("a matmul group needs a #kernel.matmul_config, got ")
+           << config;
+  if (config && getFamily() == Family::Attention &&
+      !isa<AttentionConfigAttr>(config))
+    return emitOpError(
+               "an attention group needs a #kernel.attention_config, got ")
+           << config;
+  return success();
+}
+
+/// Types of `values`, which must be ranked tensors (or be skipped where not).
+static SmallVector<RankedTensorType> tensorTypes(TypeRange types) {
+  SmallVector<RankedTensorType> tensors;
+  for (Type type : types)
+    if (auto tensor = dyn_cast<RankedTensorType>(type))
+      tensors.push_back(tensor);
+  return tensors;
+}
+
+LogicalResult GroupOp::verifyRegions() {
+  Block *block = getBlock();
+  if (block->getNumArguments() != getInputs().size())
+    return emitOpError("has ")
+           << getInputs().size() << " operands but its body takes "
+           << block->getNumArguments() << " arguments";
+  for (auto [i, argument] : llvm::enumerate(block->getArguments()))
+    if (argument.getType() != getInputs()[i].getType())
+      return emitOpError("operand #")
+             << i << " has type " << getInputs()[i].getType()
+             << " but body argument #" << i << " has type "
+             << argument.getType();
+  if (getOps().empty())
+    return emitOpError("has no op in its body");
+  for (Operation &op : getOps()) {
+    auto cost = dyn_cast<CostOpInterface>(op);
+    if (!cost || !isPure(&op)) {
+      InFlightDiagnostic diagnostic =
+          emitOpError("body may hold pure graph ops only, got '")
+          << op.getName() << "'";
+      diagnostic.attachNote(op.getLoc()) << "the op is here";
+      return diagnostic;
+    }
+    if (cost.getCost(tensorTypes(op.getOperandTypes()),
+                     tensorTypes(op.getResultTypes()))
+            .kernel == KernelClass::Collective) {
+      InFlightDiagnostic diagnostic = emitOpError("cannot hold the collective '")
+                                      << op.getName() << "'";
+      diagnostic.attachNote(op.getLoc()) << "the op is here";
+      return diagnostic;
+    }
+  }
+  if (getYielded().getTypes() != getResultTypes())
+    return emitOpError("body yields (")
+           << getYielded().getTypes() << ") but the group returns ("
+           << getResultTypes() << ")";
+  for (Value value : getYielded())
+    if (isa<BlockArgument>(value))
+      return emitOpError("yields one of its operands unchanged");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// kernel.launch
+//===----------------------------------------------------------------------===//
+
+LogicalResult LaunchOp::verify() {
+  auto checkDims = [&](StringRef what, ArrayRef<int64_t> dims) -> LogicalResult {
+    if (dims.size() != 3)
+      return emitOpError() << what << " must have 3 sizes, got " << dims.size();
+    for (int64_t size : dims)
+      if (size < 1)
+        return emitOpError() << what << " sizes must be positive, got " << size;
+    return success();
+  };
+  if (failed(checkDims("grid", getGrid())) ||
+      failed(checkDims("block", getBlock())))
+    return failure();
+  int64_t threads = getBlock()[0] * getBlock()[1] * getBlock()[2];
+  if (threads > 1024)
+    return emitOpError("a block holds at most 1024 threads, got ") << threads;
+  if (static_cast<int64_t>(getShared()) < 0)
+    return emitOpError("shared memory must not be negative, got ")
+           << static_cast<int64_t>(getShared());
+  return success();
+}
+
+LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto function =
+      symbols.lookupNearestSymbolFrom<FunctionOpInterface>(*this, getKernel());
+  if (!function)
+    return emitOpError("kernel ") << getKernel() << " is not a function";
+  size_t arguments = getInputs().size() + getResults().size();
+  if (function.getNumArguments() != arguments)
+    return emitOpError("kernel ")
+           << getKernel() << " takes " << function.getNumArguments()
+           << " arguments, the launch has " << arguments
+           << " operands and results";
+  return success();
+}
