@@ -72,6 +72,8 @@ function(tessera_add_executable name)
   cmake_parse_arguments(ARG "NO_MLIR" "" "SOURCES;DEPENDS;LINK" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   tessera_target_common(${name} "${ARG_NO_MLIR}")
+  # The precompiled header is made for -fPIC; CMake gives executables -fPIE.
+  target_compile_options(${name} PRIVATE -fPIC)
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()

@@ -137,8 +137,8 @@ LogicalResult GroupOp::verifyRegions() {
     if (cost.getCost(tensorTypes(op.getOperandTypes()),
                      tensorTypes(op.getResultTypes()))
             .kernel == KernelClass::Collective) {
-      InFlightDiagnostic diagnostic = emitOpError("cannot hold the collective '")
-                                      << op.getName() << "'";
+      InFlightDiagnostic diagnostic =
+          emitOpError("cannot hold the collective '") << op.getName() << "'";
       diagnostic.attachNote(op.getLoc()) << "the op is here";
       return diagnostic;
     }
@@ -158,7 +158,8 @@ LogicalResult GroupOp::verifyRegions() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult LaunchOp::verify() {
-  auto checkDims = [&](StringRef what, ArrayRef<int64_t> dims) -> LogicalResult {
+  auto checkDims = [&](StringRef what,
+                       ArrayRef<int64_t> dims) -> LogicalResult {
     if (dims.size() != 3)
       return emitOpError() << what << " must have 3 sizes, got " << dims.size();
     for (int64_t size : dims)

@@ -186,9 +186,8 @@ tessera::legalReshardSteps(const Mesh &mesh, const ReshardTensor &tensor,
       return;
     ReshardStep step = make(ReshardKind::AllReduce, group, 0);
     step.reduction = from.kind;
-    llvm::erase_if(step.sharding.partial, [&](Axis axis) {
-      return llvm::is_contained(group, axis);
-    });
+    llvm::erase_if(step.sharding.partial,
+                   [&](Axis axis) { return llvm::is_contained(group, axis); });
     add(step);
   });
   return steps;

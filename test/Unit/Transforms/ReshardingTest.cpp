@@ -220,7 +220,8 @@ Outcome runAllPairs(const Mesh &mesh, const Shape &shape, bool withPartial) {
         return false;
     return true;
   };
-  std::vector<TensorSharding> all = allShardings(mesh, shape.size(), withPartial);
+  std::vector<TensorSharding> all =
+      allShardings(mesh, shape.size(), withPartial);
   for (const TensorSharding &from : all) {
     // What the ranks hold: pieces whose sum or maximum is the slice. Ranks
     // that share partial coordinates must hold equal pieces.
@@ -241,7 +242,7 @@ Outcome runAllPairs(const Mesh &mesh, const Shape &shape, bool withPartial) {
     }
     for (const TensorSharding &to : all) {
       std::string why;
-      ReshardTensor tensor{shape, 4, 0};
+      ReshardTensor tensor{{shape.begin(), shape.end()}, 4, 0};
       auto plan = planReshard(mesh, tensor, from, to, why);
       bool pendingFromNothing = false;
       for (Axis axis : to.partial)
@@ -353,8 +354,8 @@ TEST(Resharding, OneStepForSeveralAxes) {
   Mesh mesh = makeMesh({2, 2});
   ReshardTensor x{{8, 8}, 4, 0};
   std::string why;
-  auto plan = planReshard(mesh, x, sharding({{1, 0}, {}}),
-                          sharding({{}, {1, 0}}), why);
+  auto plan =
+      planReshard(mesh, x, sharding({{1, 0}, {}}), sharding({{}, {1, 0}}), why);
   ASSERT_TRUE(plan);
   ASSERT_EQ(plan->size(), 1u);
   EXPECT_EQ(plan->front().kind, ReshardKind::AllToAll);
@@ -365,8 +366,10 @@ TEST(Resharding, PaddedDimensionStaysSplit) {
   Mesh mesh = makeMesh({4});
   ReshardTensor x{{8, 10}, 4, 0b10};
   std::string why;
-  EXPECT_TRUE(planReshard(mesh, x, sharding({{}, {0}}), sharding({{}, {0}}), why));
-  EXPECT_FALSE(planReshard(mesh, x, sharding({{}, {0}}), sharding({{}, {}}), why));
+  EXPECT_TRUE(
+      planReshard(mesh, x, sharding({{}, {0}}), sharding({{}, {0}}), why));
+  EXPECT_FALSE(
+      planReshard(mesh, x, sharding({{}, {0}}), sharding({{}, {}}), why));
   EXPECT_EQ(why, "no sequence of collectives leads from [{}, {a}] to [{}, {}]");
 }
 

@@ -1,4 +1,5 @@
-//===- Resharding.h - from one sharding to another ----------------*- C++ -*-===//
+//===- Resharding.h - from one sharding to another ----------------*- C++
+//-*-===//
 //
 // Finds the cheapest legal sequence of slice, all_gather, all_to_all,
 // reduce_scatter and all_reduce that turns one sharding of a tensor into
@@ -13,9 +14,9 @@
 namespace tessera {
 
 enum class ReshardKind : uint8_t {
-  Slice,         ///< dims[dim] gains `axes` (minor); no communication
-  AllGather,     ///< dims[dim] loses its minor `axes`
-  AllToAll,      ///< dims[concatDim] loses its minor `axes`, dims[dim] gains them
+  Slice,     ///< dims[dim] gains `axes` (minor); no communication
+  AllGather, ///< dims[dim] loses its minor `axes`
+  AllToAll,  ///< dims[concatDim] loses its minor `axes`, dims[dim] gains them
   ReduceScatter, ///< partial loses `axes`, dims[dim] gains them (minor)
   AllReduce,     ///< partial loses `axes`
 };
@@ -43,7 +44,7 @@ struct ReshardStep {
 
 /// A tensor as the resharding planner sees it.
 struct ReshardTensor {
-  llvm::ArrayRef<int64_t> globalShape;
+  llvm::SmallVector<int64_t, 4> globalShape;
   int64_t elementBytes = 4;
   /// Bit i: dimension i is rounded up when it is split (see localShape). Where
   /// that changes its size, the splitting of the dimension cannot change.
