@@ -157,7 +157,40 @@ LogicalResult GroupOp::verifyRegions() {
 // kernel.launch
 //===----------------------------------------------------------------------===//
 
+bool LaunchOp::mayShare(unsigned operand, unsigned result) {
+  ArrayRef<int64_t> pairs = getInPlace().value_or(ArrayRef<int64_t>());
+  for (; pairs.size() >= 2; pairs = pairs.drop_front(2))
+    if (pairs[0] == operand && pairs[1] == result)
+      return true;
+  return false;
+}
+
+/// `in_place` must name pairs of equally large operands and results.
+static LogicalResult verifyInPlace(LaunchOp op) {
+  ArrayRef<int64_t> pairs = op.getInPlace().value_or(ArrayRef<int64_t>());
+  if (pairs.size() % 2)
+    return op.emitOpError("in_place must list pairs of operand and result");
+  for (; !pairs.empty(); pairs = pairs.drop_front(2)) {
+    if (pairs[0] < 0 || pairs[0] >= int64_t(op.getInputs().size()))
+      return op.emitOpError("in_place names operand ")
+             << pairs[0] << ", there are " << op.getInputs().size();
+    if (pairs[1] < 0 || pairs[1] >= int64_t(op.getNumResults()))
+      return op.emitOpError("in_place names result ")
+             << pairs[1] << ", there are " << op.getNumResults();
+    auto from = dyn_cast<RankedTensorType>(op.getInputs()[pairs[0]].getType());
+    auto to = cast<RankedTensorType>(op.getResult(pairs[1]).getType());
+    if (!from || from.getElementType() != to.getElementType() ||
+        from.getNumElements() != to.getNumElements())
+      return op.emitOpError("in_place pairs ")
+             << op.getInputs()[pairs[0]].getType() << " with " << to
+             << ", which differ in size";
+  }
+  return success();
+}
+
 LogicalResult LaunchOp::verify() {
+  if (failed(verifyInPlace(*this)))
+    return failure();
   auto checkDims = [&](StringRef what,
                        ArrayRef<int64_t> dims) -> LogicalResult {
     if (dims.size() != 3)

@@ -73,6 +73,10 @@ def Kernel_LaunchOp : Kernel_Op<"launch",
     operands in order; tensors are passed as memrefs of the same shape, or of
     any other with the same number of elements.
 
+    `in_place` lists pairs of (operand, result): the kernel may write the result
+    over that operand, because the thread that writes an element of the result
+    is the only one to read that element of the operand, and reads it first.
+
     ```mlir
     %h = kernel.launch @kernels::@matmul_0 grid [2, 1, 1] block [128, 1, 1] shared 49152
         (%x, %wo, %res) : (tensor<1x64x96xbf16>, tensor<96x96xbf16>, tensor<1x64x96xbf16>)
@@ -81,13 +85,18 @@ def Kernel_LaunchOp : Kernel_Op<"launch",
   }];
   let arguments = (ins SymbolRefAttr:$kernel, DenseI64ArrayAttr:$grid,
     DenseI64ArrayAttr:$block, I64Attr:$shared, Variadic<Kernel_Operand>:$inputs,
-    OptionalAttr<StrAttr>:$label);
+    OptionalAttr<StrAttr>:$label, OptionalAttr<DenseI64ArrayAttr>:$in_place);
   let results = (outs Variadic<Kernel_Result>:$results_);
   let assemblyFormat = [{
     $kernel `grid` $grid `block` $block `shared` $shared (`label` $label^)?
+    (`in_place` $in_place^)?
     `(` $inputs `)` attr-dict `:` functional-type($inputs, $results_)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Whether result `result` may take the storage of operand `operand`.
+    bool mayShare(unsigned operand, unsigned result);
+  }];
 }
 
 #endif // KERNEL_OPS
