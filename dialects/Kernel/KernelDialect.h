@@ -2,6 +2,8 @@
 #ifndef DIALECTS_KERNEL_KERNELDIALECT_H
 #define DIALECTS_KERNEL_KERNELDIALECT_H
 
+#include "tessera/Interfaces/OpInterfaces.h"
+
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"

@@ -3,6 +3,7 @@
 #define KERNEL_OPS
 
 include "dialects/Kernel/KernelConfigAttrs.td"
+include "dialects/Kernel/KernelCopyOps.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
