@@ -80,11 +80,10 @@ Attribute MeshAttr::parse(AsmParser &parser, Type) {
 
 void MeshAttr::print(AsmPrinter &printer) const {
   printer << '<';
-  llvm::interleaveComma(llvm::zip_equal(getNames(), getSizes()), printer,
-                        [&](auto axis) {
-                          printer << std::get<0>(axis) << " = "
-                                  << std::get<1>(axis);
-                        });
+  llvm::interleaveComma(
+      llvm::zip_equal(getNames(), getSizes()), printer, [&](auto axis) {
+        printer << std::get<0>(axis) << " = " << std::get<1>(axis);
+      });
   printer << '>';
 }
 

@@ -102,6 +102,14 @@ def Tessera_RotaryAttr : Tessera_Attr<"Rotary", "rotary"> {
     leading elements of each head rotate; `scaling` with its parameters as in
     the `rope_scaling` entry of a model's config.json. Inverse frequencies and
     the attention factor follow from these alone (`getInverseFrequencies`).
+    - `linear`: needs `factor`.
+    - `llama3`: needs `factor`, `low_freq_factor`, `high_freq_factor` and
+      `original_positions`.
+    - `yarn` (Peng et al. 2023, arXiv 2309.00071): needs `factor` and
+      `original_positions`; `beta_fast` is 32, `beta_slow` 1 without them;
+      without `attention_factor` it follows from `factor`, and from `mscale`
+      and `mscale_all_dim` where both are given; `truncate` rounds the range
+      of the ramp to whole dimensions.
   }];
   let parameters = (ins
     "::mlir::FloatAttr":$theta,
@@ -113,8 +121,12 @@ def Tessera_RotaryAttr : Tessera_Attr<"Rotary", "rotary"> {
     OptionalParameter<"::mlir::FloatAttr">:$beta_fast,
     OptionalParameter<"::mlir::FloatAttr">:$beta_slow,
     OptionalParameter<"::mlir::FloatAttr">:$attention_factor,
+    OptionalParameter<"::mlir::FloatAttr">:$mscale,
+    OptionalParameter<"::mlir::FloatAttr">:$mscale_all_dim,
+    DefaultValuedParameter<"bool", "true">:$truncate,
     DefaultValuedParameter<"int64_t", "0">:$original_positions);
   let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// `dim / 2` inverse frequencies after scaling.
     ::llvm::SmallVector<double> getInverseFrequencies() const;

@@ -11,11 +11,18 @@ include "mlir/IR/SymbolInterfaces.td"
 class Tessera_Op<string mnemonic, list<Trait> traits = []>
     : Op<TesseraDialect, mnemonic, traits>;
 
-/// An op of the model graph: pure, with a cost and a partition rule.
-class Tessera_GraphOp<string mnemonic, list<Trait> traits = []>
+/// An op of the model graph: pure, with a cost and a partition rule. An op whose
+/// local form is more than a clone lists "buildLocal" in `partitionOverrides`.
+class Tessera_GraphOp<string mnemonic, list<Trait> traits = [],
+                      list<string> partitionOverrides = []>
     : Tessera_Op<mnemonic, traits # [Pure,
         DeclareOpInterfaceMethods<CostOpInterface>,
-        DeclareOpInterfaceMethods<PartitionOpInterface>]>;
+        DeclareOpInterfaceMethods<PartitionOpInterface, partitionOverrides>]>;
+
+/// An op that only one rank's program contains: pure, with a cost. It is built
+/// by the partitioner and never partitioned again.
+class Tessera_LocalOp<string mnemonic, list<Trait> traits = []>
+    : Tessera_Op<mnemonic, traits # [Pure, DeclareOpInterfaceMethods<CostOpInterface>]>;
 
 def Tessera_Float : AnyTypeOf<[F32, BF16]>;
 /// `[batch, sequence, width]`

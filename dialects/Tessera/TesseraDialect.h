@@ -31,6 +31,17 @@ inline constexpr llvm::StringLiteral kModelAttrName = "tessera.model";
 inline constexpr llvm::StringLiteral kShardingAttrName = "tessera.sharding";
 /// Label that is not counted in the loss.
 inline constexpr int32_t kIgnoredLabel = -100;
+
+/// Number of (query, key) pairs that one head of an attention evaluates, see
+/// `tessera.attention` for `causal` and `window` (0: unbounded).
+int64_t countAttentionPairs(int64_t sequence, bool causal, int64_t window);
+
+/// One rank's type of a parameter under its sharding (the global type without
+/// one); a `padded` dimension 0 is rounded up. Null, and a reason in `why`,
+/// where an axis is unknown or a dimension cannot be divided.
+mlir::RankedTensorType getLocalParameterType(ParameterOp parameter,
+                                             const Mesh &mesh,
+                                             std::string *why);
 } // namespace tessera
 
 #endif // DIALECTS_TESSERA_TESSERADIALECT_H

@@ -20,7 +20,15 @@ def TesseraDialect : Dialect {
     The same ops describe the whole model and one rank's share of it; after
     partitioning, shapes are local and the collectives are explicit ops that
     name mesh axes.
+
+    Attributes that other rooms hang on their ops: `tessera.mesh` (module),
+    `tessera.model` (module, a dictionary of facts), `tessera.sharding` (on a
+    function argument or on an op: the sharding of its first result). Where a
+    module has a mesh, every axis that a sharding or a collective names must be
+    on it, and group sizes must be the product of the axes' sizes.
   }];
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
   let useDefaultAttributePrinterParser = 1;
   let dependentDialects = ["::mlir::func::FuncDialect"];
   let extraClassDeclaration = [{

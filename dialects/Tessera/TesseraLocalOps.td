@@ -10,8 +10,13 @@
 
 include "dialects/Tessera/TesseraBase.td"
 
-class Tessera_CollectiveOp<string mnemonic> : Tessera_Op<mnemonic,
-    [DeclareOpInterfaceMethods<CostOpInterface>, Pure]> {
+/// Cost: the operand read once, the result written once; the communication
+/// itself (and the adds of a reduction) belongs to the cost model of the links.
+/// Backward is the transposed collective (Korthikanti et al. 2022,
+/// arXiv 2205.05198): nothing for an all-reduce (the gradient of the complete
+/// value is the gradient of each summand), a reduce-scatter for an all-gather
+/// and for a slice an all-gather, and the other way round.
+class Tessera_CollectiveOp<string mnemonic> : Tessera_LocalOp<mnemonic> {
   let results = (outs StaticShapeTensorOf<[AnyType]>:$result);
   let hasVerifier = 1;
 }
@@ -21,6 +26,7 @@ def Tessera_AxisIndexOp : Tessera_Op<"axis_index", [Pure]> {
   let arguments = (ins StrArrayAttr:$axes);
   let results = (outs Index:$result);
   let assemblyFormat = "$axes attr-dict";
+  let hasVerifier = 1;
 }
 
 def Tessera_ShardOffsetOp : Tessera_Op<"shard_offset", [Pure]> {
@@ -29,6 +35,7 @@ def Tessera_ShardOffsetOp : Tessera_Op<"shard_offset", [Pure]> {
   let arguments = (ins StrArrayAttr:$axes, I64Attr:$size);
   let results = (outs Index:$result);
   let assemblyFormat = "$axes `size` $size attr-dict";
+  let hasVerifier = 1;
 }
 
 def Tessera_AllReduceOp : Tessera_CollectiveOp<"all_reduce"> {
@@ -69,13 +76,17 @@ def Tessera_SliceOp : Tessera_CollectiveOp<"slice"> {
   let assemblyFormat = "$x `over` $axes `dim` $dim `ranks` $group_size attr-dict `:` type($x) `->` type($result)";
 }
 
-def Tessera_CrossEntropyStatsOp : Tessera_GraphOp<"cross_entropy_stats"> {
+def Tessera_CrossEntropyStatsOp : Tessera_LocalOp<"cross_entropy_stats"> {
   let summary = "one rank's share of a cross-entropy over a split vocabulary";
   let description = [{
     For each token, over this rank's columns `[offset, offset + columns)` that
     are below `vocab`: `stats[b][s] = [max, sum of exp(logit - max), logit of
     the label or 0 where it lies elsewhere]`, f32. Maximum -inf and sum 0 where
     the rank has no column.
+
+    Cost: 4 per logit, all local columns counted (how many are padding depends
+    on the rank). Backward 3 per logit and 1 per token, for the pair of
+    this op and `cross_entropy_combine`. Saved: logits and labels.
   }];
   let arguments = (ins Tessera_Activation:$logits, Tessera_Tokens:$labels, Index:$offset,
     I64Attr:$vocab);
@@ -87,12 +98,15 @@ def Tessera_CrossEntropyStatsOp : Tessera_GraphOp<"cross_entropy_stats"> {
   let hasVerifier = 1;
 }
 
-def Tessera_CrossEntropyCombineOp : Tessera_GraphOp<"cross_entropy_combine"> {
+def Tessera_CrossEntropyCombineOp : Tessera_LocalOp<"cross_entropy_combine"> {
   let summary = "nll from the gathered statistics of all ranks";
   let description = [{
     `stats` is `[batch, sequence, 3 * ranks]`, rank-major. `nll = log(sum of
     s_r * exp(m_r - m)) + m - sum of t_r` with `m` the largest maximum; 0 where
     the label is -100.
+    Cost: 6 per rank and token (maximum, subtract, exp, multiply, two adds) and
+    3 per token. Backward is counted in `cross_entropy_stats`. Saved: one f32
+    per token (log-sum-exp).
   }];
   let arguments = (ins Tessera_F32Tensor:$stats, Tessera_Tokens:$labels);
   let results = (outs Tessera_F32Tensor:$nll);

@@ -44,6 +44,13 @@ def Tessera_ParameterOp : Tessera_Op<"parameter", [Symbol]> {
 def Tessera_GetParameterOp : Tessera_Op<"get_parameter",
     [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the value of a parameter, of the current layer inside a block";
+  let description = [{
+    The parameter's own `type` is always the global one. The result has that
+    type, or, where the module has a mesh and the parameter a sharding, may have
+    the local type that follows from them (a `padded` dimension 0 rounded up);
+    so the declaration needs no change when `partition` makes shapes local.
+    A parameter with `layers` may only be read inside a block function.
+  }];
   let arguments = (ins FlatSymbolRefAttr:$parameter);
   let results = (outs Tessera_Weight:$result);
   let assemblyFormat = "$parameter attr-dict `:` type($result)";
@@ -68,7 +75,9 @@ def Tessera_LayersOp : Tessera_Op<"layers",
   let summary = "calls a block function once per layer of a range";
   let description = [{
     `x` runs through `@block` for layers `first`, `first + 1`, ...,
-    `first + count - 1`; each call's results are the next call's operands.
+    `first + count - 1`; each call's results are the next call's operands, so
+    operands and results have the same types. Every layered parameter that
+    `@block` reads must be declared for all of these layers.
 
     ```mlir
     %y = tessera.layers @block(%x) first 0 count 30
@@ -82,6 +91,7 @@ def Tessera_LayersOp : Tessera_Op<"layers",
     $block `(` $operands_ `)` `first` $first `count` $count attr-dict `:`
     type($operands_) `->` type($results_)
   }];
+  let hasVerifier = 1;
 }
 
 #endif // TESSERA_MODEL_OPS

@@ -19,7 +19,8 @@ def CostOpInterface : OpInterface<"CostOpInterface"> {
   let methods = [
     InterfaceMethod<[{
         Cost on the given types, one per operand and result, in order. The
-        types must be legal for the op (the caller checks divisibility).
+        types must be legal for the op (the caller checks divisibility). The
+        type of an operand that is no tensor (an offset) is null.
       }],
       "::tessera::OpCost", "getCost",
       (ins "::llvm::ArrayRef<::mlir::RankedTensorType>":$operandTypes,
@@ -34,6 +35,15 @@ def PartitionOpInterface : OpInterface<"PartitionOpInterface"> {
     answers with the shardings that it needs them to have and those that its
     results then have. Never changes IR; the partitioner inserts the
     resharding and builds the local op.
+
+    Parameters lie where the plan put them: a rule asks activations to follow
+    weights, not the other way round. An operand that is no tensor (an offset)
+    has a sharding without dimensions. Where the plan fixed an
+    op's result, the partitioner may propose that sharding for the operands
+    instead of the one that they have: rules of element-wise ops follow it.
+    Dimension sizes are checked only where the op gives them a meaning
+    (heads, groups); that a split divides a dimension is the caller's check
+    (`localShape`), with `paddedResults` for results that may be uneven.
   }];
   let methods = [
     InterfaceMethod<[{

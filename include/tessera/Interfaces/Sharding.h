@@ -71,6 +71,10 @@ localShape(llvm::ArrayRef<int64_t> global, const TensorSharding &sharding,
 struct ShardingRule {
   llvm::SmallVector<TensorSharding, 4> operands;
   llvm::SmallVector<TensorSharding, 2> results;
+  /// Per result, a bit mask of the dimensions that may be split unevenly, the
+  /// surplus being padding that later ops ignore (logits of a padded
+  /// vocabulary). To be handed to `localShape`. Empty: none.
+  llvm::SmallVector<uint32_t, 2> paddedResults;
 };
 
 } // namespace tessera
