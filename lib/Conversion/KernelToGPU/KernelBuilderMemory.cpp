@@ -137,6 +137,8 @@ void KernelBuilder::storePtr(Value value, Value pointer, int64_t alignment) {
 
 void KernelBuilder::barrier() { gpu::BarrierOp::create(*this); }
 
+void KernelBuilder::warpSync() { NVVM::SyncWarpOp::create(*this, i32(-1)); }
+
 Value KernelBuilder::shuffleXor(Value value, int64_t mask) {
   return gpu::ShuffleOp::create(*this, value, i32(mask), i32(kWarpSize),
                                 gpu::ShuffleMode::XOR)

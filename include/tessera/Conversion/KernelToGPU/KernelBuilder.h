@@ -181,6 +181,8 @@ public:
   //===--- warps and blocks -----------------------------------------------===//
 
   void barrier();
+  /// __syncwarp: orders the warp's accesses to shared memory.
+  void warpSync();
   Value shuffleXor(Value value, int64_t mask);
   /// Value of lane `lane` (i32).
   Value shuffleIdx(Value value, Value lane);
