@@ -100,9 +100,10 @@ Expected<std::string> findInFolder(const std::string &folder) {
     return failure("'", folder, "' holds no safetensors file (but '", pickled,
                    "': save the model with save_pretrained(..., "
                    "safe_serialization=True))");
-  return failure("'", folder, "' holds no safetensors file: expected "
-                              "model.safetensors or "
-                              "model.safetensors.index.json");
+  return failure("'", folder,
+                 "' holds no safetensors file: expected "
+                 "model.safetensors or "
+                 "model.safetensors.index.json");
 }
 
 Expected<std::string> resolve(const std::string &path) {
@@ -125,8 +126,8 @@ size_t editDistance(const std::string &a, const std::string &b, size_t limit) {
     size_t diagonal = row[0];
     row[0] = i;
     for (size_t j = 1; j <= b.size(); ++j) {
-      size_t next = std::min({row[j] + 1, row[j - 1] + 1,
-                              diagonal + (a[i - 1] != b[j - 1])});
+      size_t next = std::min(
+          {row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
       diagonal = row[j];
       row[j] = next;
     }

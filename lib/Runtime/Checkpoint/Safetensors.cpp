@@ -70,9 +70,9 @@ Expected<TensorInfo> Parser::parseTensor(const std::string &name,
   begin = offsets[0].get<uint64_t>();
   uint64_t end = offsets[1].get<uint64_t>();
   if (begin > end)
-    return tensorFailure(name, "data_offsets run backwards: " +
-                                   std::to_string(begin) + " to " +
-                                   std::to_string(end));
+    return tensorFailure(
+        name, "data_offsets run backwards: " + std::to_string(begin) + " to " +
+                  std::to_string(end));
   if (end > dataBytes)
     return tensorFailure(name, "data ends at byte " + std::to_string(end) +
                                    " but the file holds " +
@@ -80,10 +80,10 @@ Expected<TensorInfo> Parser::parseTensor(const std::string &name,
                                    " bytes of data; is it truncated?");
   info.bytes = end - begin;
   if (info.dtype && info.bytes != count * sizeOf(*info.dtype))
-    return tensorFailure(
-        name, info.describe() + " needs " +
-                  std::to_string(count * sizeOf(*info.dtype)) +
-                  " bytes, data_offsets give " + std::to_string(info.bytes));
+    return tensorFailure(name, info.describe() + " needs " +
+                                   std::to_string(count * sizeOf(*info.dtype)) +
+                                   " bytes, data_offsets give " +
+                                   std::to_string(info.bytes));
   info.data = file->data() + (file->size() - dataBytes) + begin;
   return info;
 }
@@ -151,12 +151,13 @@ Expected<std::vector<TensorInfo>> parseFile(const std::string &path) {
   std::vector<TensorInfo> tensors;
   for (Placed &p : placed) {
     if (p.begin < at)
-      return parser.tensorFailure(p.info.name, "its data overlaps tensor '" + previous + "'");
+      return parser.tensorFailure(p.info.name, "its data overlaps tensor '" +
+                                                   previous + "'");
     if (p.begin > at)
-      return parser.tensorFailure(
-          p.info.name, "bytes " + std::to_string(at) + " to " +
-                           std::to_string(p.begin) +
-                           " before it belong to no tensor");
+      return parser.tensorFailure(p.info.name,
+                                  "bytes " + std::to_string(at) + " to " +
+                                      std::to_string(p.begin) +
+                                      " before it belong to no tensor");
     at = p.begin + p.info.bytes;
     tensors.push_back(std::move(p.info));
     previous = tensors.back().name;

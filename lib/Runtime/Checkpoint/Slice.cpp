@@ -78,11 +78,10 @@ Status checkSlice(const TensorInfo &tensor, const SliceRequest &request,
     const TensorView &v = *request.view;
     if (v.dim < 0 || v.dim >= int64_t(v.reshape.size()) || v.index < 0 ||
         v.index >= v.reshape[v.dim])
-      return tensorFailure(tensor, "the program's view takes index " +
-                                       std::to_string(v.index) +
-                                       " along dimension " +
-                                       std::to_string(v.dim) + " of " +
-                                       shapeToString(v.reshape));
+      return tensorFailure(
+          tensor, "the program's view takes index " + std::to_string(v.index) +
+                      " along dimension " + std::to_string(v.dim) + " of " +
+                      shapeToString(v.reshape));
     int64_t whole = product(v.reshape);
     if (whole != product(tensor.shape))
       return tensorFailure(tensor, "expected a tensor that reshapes to " +
@@ -93,9 +92,9 @@ Status checkSlice(const TensorInfo &tensor, const SliceRequest &request,
                                        " does not flatten to " +
                                        shapeToString(request.globalShape));
   } else if (tensor.shape != request.globalShape) {
-    return tensorFailure(tensor,
-                         "expected shape " + shapeToString(request.globalShape) +
-                             ", got " + shapeToString(tensor.shape));
+    return tensorFailure(tensor, "expected shape " +
+                                     shapeToString(request.globalShape) +
+                                     ", got " + shapeToString(tensor.shape));
   }
   size_t rank = request.globalShape.size();
   if (request.offset.size() != rank || request.size.size() != rank ||
