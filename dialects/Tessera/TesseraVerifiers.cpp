@@ -102,13 +102,12 @@ LogicalResult AddPositionsOp::verify() {
   if (width != expected)
     return emitOpError() << "expects a table of width " << expected
                          << ", the width of x, got " << width;
-  if (getFirst() < 0)
-    return emitOpError() << "expects first to be at least 0, got "
-                         << getFirst();
-  if (sequence + static_cast<int64_t>(getFirst()) > rows)
-    return emitOpError() << "has " << sequence << " positions from "
-                         << getFirst() << " on, but the table has " << rows
-                         << " rows";
+  int64_t first = getFirst();
+  if (first < 0)
+    return emitOpError() << "expects first to be at least 0, got " << first;
+  if (sequence + first > rows)
+    return emitOpError() << "has " << sequence << " positions from " << first
+                         << " on, but the table has " << rows << " rows";
   return success();
 }
 
