@@ -117,6 +117,8 @@ Value KernelBuilder::advance(Value pointer, Value bytes) {
 Value KernelBuilder::advance(Value pointer, int64_t bytes) {
   if (bytes == 0)
     return pointer;
+  if (!llvm::isInt<32>(bytes))
+    return advance(pointer, i64(bytes));
   return LLVM::GEPOp::create(
       *this, pointer.getType(), getI8Type(), pointer,
       ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(bytes)});
