@@ -8,12 +8,12 @@
 //     stages - 1 ahead into the buffer that was read last; load fragments
 //     with ldmatrix one k-step ahead of the mma.sync that use them
 //
-// The 16-byte chunks of a row of c chunks are permuted, chunk j of row r lying
-// at j xor ((r / (8 / g)) mod g), g = min(c, 8): any 8 rows that ldmatrix reads
-// together, and any 8 threads of a cp.async, then touch all 32 banks once.
+// Tiles are swizzled (SwizzledTile.h): any 8 rows that ldmatrix reads together,
+// and any 8 threads of a cp.async, touch all 32 banks once.
 //
 //===----------------------------------------------------------------------===//
 #include "MatmulTiles.h"
+#include "SwizzledTile.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -27,14 +27,13 @@ namespace {
 class StagedTile {
 public:
   StagedTile(KernelBuilder &kb, const Operand &source, int64_t offset)
-      : kb(kb), source(source), offset(offset), chunks(source.cols / 8),
-        group(std::min<int64_t>(chunks, 8)) {
+      : kb(kb), source(source), layout(kb, source.cols), offset(offset) {
     prepare();
   }
 
-  int64_t rowBytes() const { return chunks * 16; }
-  /// Byte offset in a stage of (row, 16-byte chunk).
-  Value chunkOffset(Value row, Value chunk);
+  int64_t rowBytes() const { return layout.rowBytes(); }
+  /// Byte offset in a stage of an element.
+  Value byteOffset(Value row, Value col);
   /// Starts (or, where rows are not even 4-byte aligned, performs) the copy of
   /// the tile at k = k0 into the stage at `stage`.
   void copy(Value stage, Value k0);
@@ -48,7 +47,8 @@ private:
 
   KernelBuilder &kb;
   Operand source;
-  int64_t offset, chunks, group;
+  SwizzledTile layout;
+  int64_t offset;
   // The unrolled form: rows a fixed distance apart, addresses made once.
   bool unrolled = false;
   int64_t rowStep = 0, copies = 0;
@@ -88,10 +88,9 @@ private:
 // StagedTile
 //===----------------------------------------------------------------------===//
 
-Value StagedTile::chunkOffset(Value row, Value chunk) {
-  Value flip = kb.rem(kb.div(row, 8 / group), group);
-  Value inRow = kb.mul(kb.bitXor(chunk, flip), 16);
-  return kb.add(kb.add(kb.mul(row, rowBytes()), inRow), offset);
+Value StagedTile::byteOffset(Value row, Value col) {
+  Value inTile = layout.offset(kb.toI32(row), kb.toI32(kb.mul(col, 2)));
+  return kb.add(kb.toIndex(inTile), offset);
 }
 
 void StagedTile::prepare() {
@@ -105,13 +104,12 @@ void StagedTile::prepare() {
     return;
   rowStep = kb.threads() / perRow;
   row = kb.div(kb.thread(), perRow);
-  Value chunk = kb.rem(kb.thread(), perRow);
-  col = kb.mul(chunk, 8);
+  col = kb.mul(kb.rem(kb.thread(), perRow), 8);
   for (int64_t i = 0; i < copies; ++i) {
     Value rowI = kb.add(row, i * rowStep);
     // Where the permutation repeats, only the immediate offset differs.
     if (i == 0 || rowStep % 8 != 0)
-      targets.push_back(chunkOffset(rowI, chunk));
+      targets.push_back(byteOffset(rowI, col));
     if (i == 0 || !source.rowStep(rowStep))
       anchors.push_back(source.anchor(rowI, col));
   }
@@ -158,8 +156,7 @@ void StagedTile::copy(Value stage, Value k0) {
           [&](Value i) {
             Value rowI = kb.div(i, perRow);
             Value colI = kb.mul(kb.rem(i, perRow), source.width);
-            Value to = kb.add(chunkOffset(rowI, kb.div(colI, 8)),
-                              kb.mul(kb.rem(colI, 8), 2));
+            Value to = byteOffset(rowI, colI);
             copyOne(kb.advance(stage, to), source.anchor(rowI, colI), rowI,
                     colI, k0);
           });
@@ -175,28 +172,27 @@ WarpTile::WarpTile(KernelBuilder &kb, const MatmulTiles &tiles, StagedTile &a,
   kb.at("fragment addresses");
   warpRow = kb.div(kb.warp(), tiles.config.warpsN);
   warpCol = kb.rem(kb.warp(), tiles.config.warpsN);
-  Value row16 = kb.rem(kb.lane(), 16), half = kb.div(kb.lane(), 16);
+  Value row16 = kb.rem(kb.lane(), 16), half8 = kb.mul(kb.div(kb.lane(), 16), 8);
   int64_t steps = tiles.config.blockK / 16;
   // Matrices in the order of the a operand: rows 0-7, rows 8-15, then the same
   // with k + 8.
   Value aRow = kb.add(kb.mul(warpRow, tiles.warpM), row16);
   for (int64_t step = 0; step < steps; ++step)
-    aOffsets.push_back(a.chunkOffset(aRow, kb.add(half, step * 2)));
+    aOffsets.push_back(a.byteOffset(aRow, kb.add(half8, step * 16)));
   Value firstCol = kb.mul(warpCol, tiles.warpN);
   if (tiles.spec.weightOutIn) {
     // [n, k]: columns 0-7 with k and k + 8, then columns 8-15.
-    Value bRow =
-        kb.add(kb.add(firstCol, kb.rem(kb.lane(), 8)), kb.mul(half, 8));
-    Value second = kb.rem(kb.div(kb.lane(), 8), 2);
+    Value bRow = kb.add(kb.add(firstCol, kb.rem(kb.lane(), 8)), half8);
+    Value second8 = kb.mul(kb.rem(kb.div(kb.lane(), 8), 2), 8);
     for (int64_t step = 0; step < steps; ++step)
-      bOffsets.push_back(b.chunkOffset(bRow, kb.add(second, step * 2)));
+      bOffsets.push_back(b.byteOffset(bRow, kb.add(second8, step * 16)));
     return;
   }
   // [k, n], transposed while loading: k 0-7 and 8-15 of columns 0-7, then of
   // columns 8-15. The permutation repeats every 64 columns.
-  Value firstChunk = kb.add(kb.div(firstCol, 8), half);
+  Value col = kb.add(firstCol, half8);
   for (int64_t pair = 0; pair < std::min<int64_t>(tilesN() / 2, 4); ++pair)
-    bOffsets.push_back(b.chunkOffset(row16, kb.add(firstChunk, pair * 2)));
+    bOffsets.push_back(b.byteOffset(row16, kb.add(col, pair * 16)));
 }
 
 WarpTile::Fragments WarpTile::loadFragments(Value stage, int64_t step) {
