@@ -2,6 +2,8 @@
 #include "dialects/Kernel/KernelDialect.h"
 #include "dialects/NCCL/NCCLDialect.h"
 #include "dialects/Tessera/TesseraDialect.h"
+#include "tessera/Transforms/Partition/Passes.h"
+#include "tessera/Transforms/Plan/Passes.h"
 
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
@@ -21,6 +23,8 @@ int main(int argc, char **argv) {
                   mlir::gpu::GPUDialect, mlir::NVVM::NVVMDialect,
                   mlir::LLVM::LLVMDialect, mlir::vector::VectorDialect>();
   mlir::registerTransformsPasses();
+  tessera::registerPlanPasses();
+  tessera::registerPartitionPasses();
 #ifdef TESSERA_TEST_PASSES
   tessera::test::registerTesseraDialectTestPasses();
 #endif
