@@ -30,7 +30,7 @@ std::string tessera::stackOf(const Point &p) {
   if (has("2104.04473"))
     return p.zeroStage == 3 ? "deepspeed" : "megatron-2021";
   if (has("megatron-deepspeed") || has("bigscience") || has("vtrain"))
-    return "megatron-2021";
+    return "megatron-deepspeed";
   if (has("dgxc") || has("nemo"))
     return "nemo";
   if (has("simumax") || has("megatron"))
@@ -178,6 +178,7 @@ static Layout layoutOf(const Point &p, const StackTraits &traits) {
   l.recompute = p.recompute == "full"        ? RecomputeKind::Full
                 : p.recompute == "selective" ? RecomputeKind::Selective
                                              : RecomputeKind::None;
+  l.dispatcher = traits.dispatcher;
   l.overlapGradients = l.overlapParameters =
       traits.overlapGradients || traits.fsdp;
   l.overlapTensorParallel = traits.overlapTensorParallel;
@@ -223,7 +224,8 @@ Expected<Case> tessera::makeCase(std::vector<const Point *> points) {
     w.gradientCommBytes = pure ? 2 : 4;
     w.weightBytes = 2;
     w.gradientBytes = pure ? 2 : 4;
-  } else if (c.stack == "megatron-2021" || c.stack == "megatron-2022") {
+  } else if (StringRef(c.stack).starts_with("megatron-2") ||
+             c.stack == "megatron-deepspeed") {
     // DDP sums 16- or 32-bit buffers; 32 where they accumulate in 32 bits.
     w.gradientCommBytes = 4;
   }
@@ -234,9 +236,15 @@ Expected<Case> tessera::makeCase(std::vector<const Point *> points) {
   };
   build();
   if (p.recompute.empty()) {
+    // The least that fits. Megatron recipes with fused attention recompute
+    // modules or offload, never whole blocks.
     c.recomputeInferred = true;
+    bool modules =
+        c.traits.attention != AttentionKernel::Unfused && !c.traits.fsdp;
     for (RecomputeKind kind :
          {RecomputeKind::None, RecomputeKind::Selective, RecomputeKind::Full}) {
+      if (modules && kind == RecomputeKind::Full)
+        continue;
       c.layout.recompute = kind;
       if (memoryUse(c.features, c.layout, w, c.cluster).total() <=
           chip->memoryBytes)

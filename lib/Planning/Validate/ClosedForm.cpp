@@ -50,6 +50,7 @@ public:
   Builder(const ModelShape &s, const Layout &l, const StackTraits &t,
           const Precision &p)
       : s(s), l(l), t(t), p(p) {
+    fused = t.attention != AttentionKernel::Unfused;
     tokens = l.microBatch * s.sequence / l.cp;
     // Outside the matrix products, sequence parallelism splits the tokens.
     split = l.sequenceParallel ? tokens / l.tp : tokens;
@@ -136,15 +137,26 @@ public:
                  regions, /*overlappable=*/true);
   }
 
-  void norm(double count) {
-    elementwise(count, 2, 2, 2, KernelClass::RowReduction, 1.5);
+  /// A norm keeps its output (a product's input, `saved` bytes an element; its
+  /// own input belongs to the residual sum before it). Where attention is
+  /// fused, "selective" recomputes norms and activation functions instead.
+  void norm(double count, double saved) {
+    elementwise(count, 2, 2, saved, KernelClass::RowReduction, 1.5);
+    block.ops.back().selective = fused;
+  }
+  /// Reads `inputs` tensors of `elements`, keeps its output; its input is kept
+  /// by the product before it.
+  void activation(double elements, int64_t inputs, double saved) {
+    elementwise(elements, 2 * inputs, 2, saved, KernelClass::Elementwise, 1.4,
+                t.fusedElementwise ? 1 : 2);
+    block.ops.back().selective = fused;
   }
   void residual() {
     double elements = double(split) * s.hidden;
     if (t.dropout)
-      elementwise(elements, 4, 3, 1, KernelClass::Elementwise, 0.8);
+      elementwise(elements, 4, 3, 3, KernelClass::Elementwise, 0.8);
     else
-      elementwise(elements, 4, 2, 0, KernelClass::Elementwise, 0.4);
+      elementwise(elements, 4, 2, 2, KernelClass::Elementwise, 0.4);
     if (!t.fusedElementwise)
       block.ops.back().forwardLaunches += 2;
   }
@@ -152,6 +164,7 @@ public:
   void attentionCore(int64_t queryDim, int64_t valueDim, int64_t heads,
                      int64_t kvHeads);
   void attention();
+  void contextExchange(int64_t heads, int64_t kv);
   void denseFfn(int64_t width);
   void experts();
   BlockFeatures take() {
@@ -165,6 +178,7 @@ public:
   const StackTraits &t;
   const Precision &p;
   int64_t tokens, split;
+  bool fused; ///< attention
   BlockFeatures block;
 
 private:
@@ -185,10 +199,9 @@ void Builder::attentionCore(int64_t queryDim, int64_t valueDim, int64_t heads,
                             int64_t kvHeads) {
   int64_t b = l.microBatch, seq = s.sequence;
   int64_t rows = seq / l.cp; // of this rank
-  if (t.fusedAttention) {
+  if (fused) {
     OpFeature op;
     op.kernel = KernelClass::Attention;
-    op.attentionCore = true;
     // Load-balanced context parallelism works in halves of a rank's rows.
     op.shape = {b * heads, l.cp > 1 ? rows / 2 : rows, seq,
                 (queryDim + valueDim) / 2};
@@ -204,8 +217,6 @@ void Builder::attentionCore(int64_t queryDim, int64_t valueDim, int64_t heads,
     op.backward.bytesWritten = int64_t(2 * (q + kv));
     op.savedBytes = int64_t(2 * (q + kv + o) + 4 * double(tokens) * heads);
     op.backwardLaunches = 3;
-    // What fused attention keeps is not recomputed by "selective".
-    op.attentionCore = false;
     block.ops.push_back(op);
     return;
   }
@@ -213,7 +224,7 @@ void Builder::attentionCore(int64_t queryDim, int64_t valueDim, int64_t heads,
   auto product = [&](int64_t n, int64_t k, double saved) {
     OpFeature op;
     op.kernel = KernelClass::Matmul;
-    op.attentionCore = true;
+    op.selective = true;
     op.shape = {b * heads, rows, n, k};
     op.forward.matmulFlops = 2 * b * heads * rows * n * k;
     double bytes = 2.0 * b * heads * (rows * n + rows * k + n * k);
@@ -231,35 +242,33 @@ void Builder::attentionCore(int64_t queryDim, int64_t valueDim, int64_t heads,
   // softmax (2 bytes), dropout's mask (1) and result (2) inside: 5abs^2.
   product(seq, queryDim, 0);
   elementwise(scores, 2, 2, 2, KernelClass::RowReduction, 1.5);
-  block.ops.back().attentionCore = true;
+  block.ops.back().selective = true;
   if (t.dropout) {
     elementwise(scores, 2, 3, 3, KernelClass::Elementwise, 1.0);
-    block.ops.back().attentionCore = true;
+    block.ops.back().selective = true;
   }
   product(valueDim, seq, 0);
 }
 
 void Builder::attention() {
   int64_t h = s.hidden, heads = s.heads / l.tp;
-  double width = double(split) * h;
-  norm(width);
   DataType type = p.linear;
   double kept = bytesOf(type);
+  norm(double(split) * h, kept);
   if (s.latent()) {
     int64_t q = s.nopeDim + s.ropeDim, v = s.valueDim;
     // The low-rank projections down are replicated over tensor parallelism.
     int64_t rows = split;
     if (s.queryRank) {
-      linear(rows, s.queryRank, h, kept * width, type);
-      norm(double(rows) * s.queryRank);
-      linear(tokens, heads * q, s.queryRank, kept * tokens * s.queryRank, type);
+      linear(rows, s.queryRank, h, 2.0 * rows * s.queryRank, type);
+      norm(double(rows) * s.queryRank, kept);
+      linear(tokens, heads * q, s.queryRank, 0, type);
     } else {
-      linear(tokens, heads * q, h, kept * width, type);
+      linear(tokens, heads * q, h, 0, type);
     }
-    linear(rows, s.keyRank + s.ropeDim, h, 0, type);
-    norm(double(rows) * s.keyRank);
-    linear(tokens, heads * (s.nopeDim + v), s.keyRank,
-           kept * tokens * s.keyRank, type);
+    linear(rows, s.keyRank + s.ropeDim, h, 2.0 * rows * s.keyRank, type);
+    norm(double(rows) * s.keyRank, kept);
+    linear(tokens, heads * (s.nopeDim + v), s.keyRank, 0, type);
     // Rotary halves are applied and concatenated: queries and keys pass once
     // more through memory.
     elementwise(double(tokens) * heads * q * 2, 2, 2, 0,
@@ -268,53 +277,53 @@ void Builder::attention() {
     linear(tokens, h, heads * v, 0, type);
   } else {
     int64_t d = s.headDim, kv = std::max<int64_t>(1, s.kvHeads / l.tp);
-    linear(tokens, (heads + 2 * kv) * d, h, kept * width, type);
+    linear(tokens, (heads + 2 * kv) * d, h, 0, type);
     if (!s.learnedPositions)
       elementwise(double(tokens) * (heads + kv) * d, 2, 2, 0,
                   KernelClass::Elementwise, 1.0, 2);
-    else if (!t.fusedAttention)
+    else if (!fused)
       // Queries, keys and values, transposed for the batched products; they
       // are what the attention core starts from.
       elementwise(double(tokens) * (heads + 2 * kv) * d, 2, 2, 2,
                   KernelClass::Elementwise, 1.0, 2);
     attentionCore(d, d, heads, kv);
-    linear(tokens, h, heads * d,
-           t.fusedAttention ? 0 : 2.0 * tokens * heads * d, type);
-    if (l.cp > 1) {
-      double bytes = 2.0 * tokens * kv * 2 * d;
-      if (l.contextKind == ContextKind::Ring)
-        collective(CollectiveKind::SendRecv, ParallelAxis::CP, bytes, l.cp - 1,
-                   2 * (l.cp - 1), true);
-      else if (l.contextKind == ContextKind::AllGather) {
-        collective(CollectiveKind::AllGather, ParallelAxis::CP, bytes * l.cp, 1,
-                   1, false);
-        collective(CollectiveKind::ReduceScatter, ParallelAxis::CP,
-                   bytes * l.cp, 0, 1, false);
-      } else {
-        collective(CollectiveKind::AllToAll, ParallelAxis::CP,
-                   2.0 * tokens * (heads + 2 * kv) * d, 1, 1, false);
-        collective(CollectiveKind::AllToAll, ParallelAxis::CP,
-                   2.0 * tokens * heads * d, 1, 1, false);
-      }
-    }
+    linear(tokens, h, heads * d, fused ? 0 : 2.0 * tokens * heads * d, type);
+    contextExchange(heads, kv);
   }
   residual();
 }
 
+/// What context parallelism moves around the attention core.
+void Builder::contextExchange(int64_t heads, int64_t kv) {
+  if (l.cp <= 1)
+    return;
+  double keys = 2.0 * tokens * kv * 2 * s.headDim;
+  switch (l.contextKind) {
+  case ContextKind::Ring:
+    collective(CollectiveKind::SendRecv, ParallelAxis::CP, keys, l.cp - 1,
+               2 * (l.cp - 1), true);
+    return;
+  case ContextKind::AllGather:
+    collective(CollectiveKind::AllGather, ParallelAxis::CP, keys * l.cp, 1, 1);
+    collective(CollectiveKind::ReduceScatter, ParallelAxis::CP, keys * l.cp, 0,
+               1);
+    return;
+  case ContextKind::Ulysses:
+    collective(CollectiveKind::AllToAll, ParallelAxis::CP,
+               2.0 * tokens * heads * s.headDim + keys, 1, 1);
+    collective(CollectiveKind::AllToAll, ParallelAxis::CP,
+               2.0 * tokens * heads * s.headDim, 1, 1);
+    return;
+  }
+}
+
 void Builder::denseFfn(int64_t width) {
-  int64_t h = s.hidden, f = width / l.tp;
-  double kept = bytesOf(p.linear);
-  norm(double(split) * h);
-  linear(tokens, (s.gated ? 2 : 1) * f, h, kept * split * h, p.linear);
-  double elements = double(tokens) * f;
-  // The activation keeps its input; the product after it its own.
-  if (s.gated)
-    elementwise(elements, 4, 2, 4, KernelClass::Elementwise, 1.4,
-                t.fusedElementwise ? 1 : 2);
-  else
-    elementwise(elements, 2, 2, 2, KernelClass::Elementwise, 1.5,
-                t.fusedElementwise ? 1 : 2);
-  linear(tokens, h, f, kept * elements, p.linear);
+  int64_t h = s.hidden, f = width / l.tp, inputs = s.gated ? 2 : 1;
+  double kept = bytesOf(p.linear), elements = double(tokens) * f;
+  norm(double(split) * h, kept);
+  linear(tokens, inputs * f, h, 2 * inputs * elements, p.linear);
+  activation(elements, inputs, kept);
+  linear(tokens, h, f, 0, p.linear);
   residual();
 }
 
@@ -326,7 +335,7 @@ void Builder::experts() {
   double routed = double(mine) * s.topk;
   int64_t local = std::max<int64_t>(1, s.experts / l.ep);
   int64_t rows = std::max<int64_t>(1, int64_t(routed * l.etp) / local);
-  norm(double(mine) * h);
+  norm(double(mine) * h, 2);
   linear(mine, s.experts, h, 0, DataType::BF16);
   elementwise(double(mine) * s.experts, 4, 4, 4, KernelClass::RowReduction, 1.0,
               6);
@@ -334,7 +343,9 @@ void Builder::experts() {
   elementwise(routed * h, 2, 2, 0, KernelClass::Gather, 1.0, 3);
   double dispatched = 2.0 * routed * h;
   collective(CollectiveKind::AllToAll, ParallelAxis::EP, dispatched, 2, 2);
-  if (l.ep > 1 && local > 1)
+  block.collectives.back().copies = int(s.topk);
+  bool again = l.ep > 1 && local > 1 && l.dispatcher != DispatcherKind::Fused;
+  if (again)
     elementwise(routed * h, 2, 2, 0, KernelClass::Gather, 1.0, 2);
   if (l.etp > 1) {
     collective(CollectiveKind::AllGather, ParallelAxis::ETP, dispatched * l.etp,
@@ -342,17 +353,19 @@ void Builder::experts() {
     collective(CollectiveKind::ReduceScatter, ParallelAxis::ETP,
                dispatched * l.etp, 1, 1);
   }
-  linear(rows, 2 * f, h, kept * routed * h, p.linear, local, true);
-  elementwise(double(rows) * local * f, 4, 2, 4, KernelClass::Elementwise, 1.4);
-  linear(rows, h, f, kept * rows * local * f, p.linear, local, true);
-  if (l.ep > 1 && local > 1)
+  double inside = double(rows) * local * f;
+  linear(rows, 2 * f, h, kept * routed * h + 4 * inside, p.linear, local, true);
+  activation(inside, 2, kept);
+  linear(rows, h, f, 0, p.linear, local, true);
+  if (again)
     elementwise(routed * h, 2, 2, 0, KernelClass::Gather, 1.0, 2);
   elementwise(routed * h, 2, 2.0 / s.topk, 2, KernelClass::Gather, 1.0, 2);
   if (s.sharedFfn) {
     int64_t sf = s.sharedFfn / l.tp;
-    linear(tokens, 2 * sf, h, 0, p.linear);
-    elementwise(double(tokens) * sf, 4, 2, 4, KernelClass::Elementwise, 1.4);
-    linear(tokens, h, sf, kept * tokens * sf, p.linear);
+    double elements = double(tokens) * sf;
+    linear(tokens, 2 * sf, h, 4 * elements, p.linear);
+    activation(elements, 2, kept);
+    linear(tokens, h, sf, 0, p.linear);
     tensorParallel(1);
   }
   residual();
@@ -360,10 +373,9 @@ void Builder::experts() {
 
 static BlockFeatures head(Builder &b) {
   const ModelShape &s = b.s;
-  b.norm(double(b.split) * s.hidden);
+  b.norm(double(b.split) * s.hidden, 2);
   double logits = double(b.tokens) * s.vocab / b.l.tp;
-  b.linear(b.tokens, s.vocab / b.l.tp, s.hidden, 2.0 * b.split * s.hidden,
-           DataType::BF16);
+  b.linear(b.tokens, s.vocab / b.l.tp, s.hidden, 0, DataType::BF16);
   if (s.tied && b.l.pp == 1)
     b.block.denseParameters -= s.vocab / b.l.tp * s.hidden;
   // Softmax and loss in 32 bits: several passes unless they are fused.
