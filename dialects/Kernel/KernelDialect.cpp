@@ -10,6 +10,7 @@ using namespace tessera::kernel;
 
 void KernelDialect::initialize() {
   registerAttributes();
+  promiseTargetInterfaces();
   addOperations<
 #define GET_OP_LIST
 #include "dialects/Kernel/KernelOps.cpp.inc"

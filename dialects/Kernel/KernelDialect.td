@@ -15,7 +15,16 @@ def KernelDialect : Dialect {
     exists. See docs/dialects/kernel.md.
   }];
   let useDefaultAttributePrinterParser = 1;
+  let dependentDialects = ["::mlir::gpu::GPUDialect"];
   let extraClassDeclaration = [{
+    /// Discardable attribute of a device function: bytes behind each argument
+    /// (an i64 array; 0 where the argument is no memref).
+    static constexpr ::llvm::StringLiteral kParamBytesAttrName =
+        "kernel.param_bytes";
+
+    /// The target attributes only promise their interfaces; lib/Target/Virtual
+    /// keeps the promise.
+    void promiseTargetInterfaces();
     /// Registers the attributes (their storage is known to KernelAttrs.cpp only).
     void registerAttributes();
   }];

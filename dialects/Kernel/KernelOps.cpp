@@ -102,10 +102,13 @@ LogicalResult GroupOp::verify() {
   return success();
 }
 
-/// `types` as the cost interface wants them: null where one is no tensor.
+/// Types of `values`, which must be ranked tensors (or be skipped where not).
 static SmallVector<RankedTensorType> tensorTypes(TypeRange types) {
-  return llvm::map_to_vector(
-      types, [](Type type) { return dyn_cast<RankedTensorType>(type); });
+  SmallVector<RankedTensorType> tensors;
+  for (Type type : types)
+    if (auto tensor = dyn_cast<RankedTensorType>(type))
+      tensors.push_back(tensor);
+  return tensors;
 }
 
 LogicalResult GroupOp::verifyRegions() {

@@ -2,4 +2,3 @@
 include "dialects/Tessera/TesseraModelOps.td"
 include "dialects/Tessera/TesseraGraphOps.td"
 include "dialects/Tessera/TesseraLocalOps.td"
-include "dialects/Tessera/TesseraMoEOps.td"

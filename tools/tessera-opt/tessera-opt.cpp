@@ -2,8 +2,6 @@
 #include "dialects/Kernel/KernelDialect.h"
 #include "dialects/NCCL/NCCLDialect.h"
 #include "dialects/Tessera/TesseraDialect.h"
-#include "tessera/Transforms/Partition/Passes.h"
-#include "tessera/Transforms/Plan/Passes.h"
 
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
@@ -23,8 +21,6 @@ int main(int argc, char **argv) {
                   mlir::gpu::GPUDialect, mlir::NVVM::NVVMDialect,
                   mlir::LLVM::LLVMDialect, mlir::vector::VectorDialect>();
   mlir::registerTransformsPasses();
-  tessera::registerPlanPasses();
-  tessera::registerPartitionPasses();
 #ifdef TESSERA_TEST_PASSES
   tessera::test::registerTesseraDialectTestPasses();
 #endif

@@ -29,8 +29,9 @@ struct DevicePipelineOptions {
 void buildDevicePipeline(mlir::OpPassManager &pm,
                          const DevicePipelineOptions &options = {});
 
-/// Dialects, interfaces and translations that the device lowering, the NVPTX
-/// target and the virtual target need. Call it before the context is made.
+/// Dialects, interfaces and translations that the device lowering and the NVPTX
+/// target need. registerVirtualTargetInterfaces (VirtualTarget.h) adds the
+/// virtual GPU.
 void registerDeviceDialects(mlir::DialectRegistry &registry);
 
 } // namespace tessera

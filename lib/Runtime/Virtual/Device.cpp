@@ -1,0 +1,114 @@
+//===- Device.cpp - Memory of the virtual device --------------------------===//
+//
+// Device memory is host memory. The allocations are kept in an ordered map, so
+// a free of something else is an error and not a crash, and the checker can
+// ask which allocation an address lies in.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Launch.h"
+#include "Memory.h"
+
+#include "tessera/Runtime/Virtual/VirtualDevice.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+using namespace tessera::vgpu;
+
+namespace {
+constexpr uint64_t Alignment = 256; // cuMemAlloc's
+
+struct Registry {
+  std::mutex mutex;
+  std::map<uintptr_t, uint64_t> allocations;
+};
+
+Registry &registry() {
+  static Registry *instance = new Registry; // outlives every caller
+  return *instance;
+}
+
+int failWith(const std::string &text) {
+  lastErrorText() = text;
+  return 1;
+}
+} // namespace
+
+Allocation tessera::vgpu::findAllocation(const void *address) {
+  Registry &r = registry();
+  std::lock_guard<std::mutex> lock(r.mutex);
+  auto key = reinterpret_cast<uintptr_t>(address);
+  auto it = r.allocations.upper_bound(key);
+  if (it == r.allocations.begin())
+    return {};
+  --it;
+  if (key - it->first >= it->second)
+    return {};
+  return {reinterpret_cast<const char *>(it->first), it->second};
+}
+
+extern "C" {
+
+void *tessera_virtual_malloc(uint64_t bytes) {
+  uint64_t rounded = (bytes + Alignment - 1) / Alignment * Alignment;
+  if (rounded < bytes || rounded > (uint64_t(1) << 46)) {
+    failWith("cannot allocate " + std::to_string(bytes) +
+             " bytes of virtual device memory");
+    return nullptr;
+  }
+  if (!rounded)
+    rounded = Alignment;
+  void *pointer = std::aligned_alloc(Alignment, rounded);
+  if (!pointer) {
+    failWith("out of memory allocating " + std::to_string(bytes) +
+             " bytes of virtual device memory");
+    return nullptr;
+  }
+  std::memset(pointer, 0xff, rounded);
+  Registry &r = registry();
+  std::lock_guard<std::mutex> lock(r.mutex);
+  r.allocations[reinterpret_cast<uintptr_t>(pointer)] = bytes;
+  return pointer;
+}
+
+int tessera_virtual_free(void *pointer) {
+  if (!pointer)
+    return 0;
+  {
+    Registry &r = registry();
+    std::lock_guard<std::mutex> lock(r.mutex);
+    if (!r.allocations.erase(reinterpret_cast<uintptr_t>(pointer)))
+      return failWith("freeing a pointer that is no virtual device memory");
+  }
+  std::free(pointer);
+  return 0;
+}
+
+int tessera_virtual_memcpy(void *to, const void *from, uint64_t bytes) {
+  if (bytes && (!to || !from))
+    return failWith("copying " + std::to_string(bytes) +
+                    " bytes through a null pointer");
+  std::memmove(to, from, bytes);
+  tessera_virtual_note_write(to, bytes);
+  return 0;
+}
+
+int tessera_virtual_memset(void *to, int byte, uint64_t bytes) {
+  if (bytes && !to)
+    return failWith("setting " + std::to_string(bytes) +
+                    " bytes through a null pointer");
+  std::memset(to, byte, bytes);
+  tessera_virtual_note_write(to, bytes);
+  return 0;
+}
+
+void tessera_virtual_note_write(const void *pointer, uint64_t bytes) {}
+
+void tessera_virtual_get_counters(tessera_virtual_counters *counters) {
+  *counters = {};
+}
+void tessera_virtual_reset_counters(void) {}
+}

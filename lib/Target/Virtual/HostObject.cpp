@@ -1,0 +1,211 @@
+//===- HostObject.cpp - Kernel table and code generation ------------------===//
+//
+// Adds to the translated module, for each kernel, an entry that unpacks the
+// launch arguments, and the table that tessera_virtual_object declares. Every
+// other symbol becomes internal, so objects of several modules can be linked
+// into one executable.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+
+#include "tessera/Runtime/BinaryTable.h"
+#include "tessera/Target/VirtualTarget.h"
+
+#include "mlir/ExecutionEngine/OptUtils.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/SmallVectorMemoryBuffer.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+
+#include <mutex>
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::vgpu;
+
+namespace {
+
+std::unique_ptr<llvm::TargetMachine>
+createMachine(ModuleOp module, StringRef cpu, StringRef features, int level) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+  });
+  llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
+  std::string error;
+  const llvm::Target *target =
+      llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target) {
+    module.emitError() << "no host target: " << error;
+    return nullptr;
+  }
+  std::string all = features.str();
+  std::string name = cpu.str();
+  if (cpu == "native") {
+    name = llvm::sys::getHostCPUName().str();
+    for (const auto &feature : llvm::sys::getHostCPUFeatures())
+      all += (all.empty() ? "" : ",") +
+             std::string(feature.second ? "+" : "-") + feature.first().str();
+  }
+  llvm::TargetOptions options;
+  // As the NVPTX back end does: multiply and add fuse.
+  options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
+  options.UseInitArray = true;
+  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+      triple, name, all, options, llvm::Reloc::PIC_, std::nullopt,
+      level == 0 ? llvm::CodeGenOptLevel::None
+                 : llvm::CodeGenOptLevel::Default));
+  if (!machine) {
+    module.emitError() << "cannot create a target machine for CPU '" << cpu
+                       << "'";
+    return nullptr;
+  }
+  if (cpu != "native" &&
+      !machine->getMCSubtargetInfo()->isCPUStringValid(name)) {
+    module.emitError() << "unknown host CPU '" << cpu
+                       << "'; \"native\" is the compiling machine";
+    return nullptr;
+  }
+  return machine;
+}
+
+class TableBuilder {
+public:
+  TableBuilder(llvm::Module &module, const LoweringState &state)
+      : module(module), context(module.getContext()), b(context), state(state),
+        pointer(b.getPtrTy()), i32(b.getInt32Ty()), i64(b.getInt64Ty()) {}
+
+  void build(StringRef symbol) {
+    for (llvm::Function &function : module)
+      if (!function.isDeclaration())
+        function.setLinkage(llvm::GlobalValue::InternalLinkage);
+    SmallVector<llvm::Constant *> texts;
+    for (const std::string &text : state.locations.texts())
+      texts.push_back(string(text));
+    llvm::Constant *locations = array(pointer, texts);
+
+    // Field for field as tessera_virtual_kernel.
+    auto *blockType = llvm::ArrayType::get(i32, 3);
+    auto *kernelType =
+        llvm::StructType::get(context, {pointer, pointer, i64, i64, i32,
+                                        pointer, blockType, i32, i32, pointer});
+    SmallVector<llvm::Constant *> kernels;
+    for (const KernelInfo &kernel : state.kernels) {
+      SmallVector<llvm::Constant *> bytes, block;
+      for (int64_t size : kernel.paramBytes)
+        bytes.push_back(b.getInt64(static_cast<uint64_t>(size)));
+      for (unsigned d = 0; d < 3; ++d)
+        block.push_back(b.getInt32(kernel.block.empty() ? 0 : kernel.block[d]));
+      kernels.push_back(llvm::ConstantStruct::get(
+          kernelType,
+          {string(kernel.name), entry(kernel), b.getInt64(kernel.sharedBytes),
+           b.getInt64(state.frameBytes), b.getInt32(bytes.size()),
+           array(i64, bytes), llvm::ConstantArray::get(blockType, block),
+           b.getInt32(state.instrument), b.getInt32(texts.size()), locations}));
+    }
+    auto *objectType = llvm::StructType::get(context, {i32, i32, pointer});
+    auto *object = llvm::ConstantStruct::get(
+        objectType, {b.getInt32(TESSERA_VIRTUAL_OBJECT_VERSION),
+                     b.getInt32(kernels.size()), array(kernelType, kernels)});
+    new llvm::GlobalVariable(module, objectType, /*isConstant=*/true,
+                             llvm::GlobalValue::ExternalLinkage, object,
+                             symbol);
+  }
+
+private:
+  llvm::Constant *string(StringRef text) {
+    return b.CreateGlobalString(text, "", 0, &module);
+  }
+
+  llvm::Constant *array(llvm::Type *element,
+                        ArrayRef<llvm::Constant *> values) {
+    if (values.empty())
+      return llvm::ConstantPointerNull::get(b.getPtrTy());
+    auto *type = llvm::ArrayType::get(element, values.size());
+    return new llvm::GlobalVariable(module, type, /*isConstant=*/true,
+                                    llvm::GlobalValue::PrivateLinkage,
+                                    llvm::ConstantArray::get(type, values));
+  }
+
+  /// void entry(self, params): load the arguments and run the thread.
+  llvm::Function *entry(const KernelInfo &kernel) {
+    llvm::Function *body = module.getFunction(kernel.name);
+    auto *type = llvm::FunctionType::get(b.getVoidTy(), {pointer, pointer},
+                                         /*isVarArg=*/false);
+    auto *function =
+        llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage,
+                               kernel.name + ".entry", module);
+    b.SetInsertPoint(llvm::BasicBlock::Create(context, "", function));
+    SmallVector<llvm::Value *> arguments;
+    for (unsigned i = 0; i + 1 < body->arg_size(); ++i) {
+      llvm::Value *slot =
+          b.CreateConstInBoundsGEP1_64(pointer, function->getArg(1), i);
+      llvm::Value *address = b.CreateLoad(pointer, slot);
+      arguments.push_back(b.CreateLoad(body->getArg(i)->getType(), address));
+    }
+    arguments.push_back(function->getArg(0));
+    b.CreateCall(body, arguments);
+    b.CreateRetVoid();
+    return function;
+  }
+
+  llvm::Module &module;
+  llvm::LLVMContext &context;
+  llvm::IRBuilder<> b;
+  const LoweringState &state;
+  llvm::Type *pointer, *i32, *i64;
+};
+
+} // namespace
+
+std::string tessera::virtualObjectSymbol(StringRef module) {
+  return "tessera_virtual_object_" + module.str();
+}
+
+std::optional<SmallVector<char, 0>>
+tessera::vgpu::emitHostObject(LoweringState &state, StringRef moduleName,
+                              StringRef cpu, StringRef features, int optLevel) {
+  std::unique_ptr<llvm::TargetMachine> machine =
+      createMachine(state.module, cpu, features, optLevel);
+  if (!machine)
+    return std::nullopt;
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module =
+      translateModuleToLLVMIR(state.module, context, moduleName);
+  if (!module) {
+    state.module.emitError("cannot translate device code to LLVM IR");
+    return std::nullopt;
+  }
+  module->setTargetTriple(machine->getTargetTriple());
+  module->setDataLayout(machine->createDataLayout());
+  TableBuilder(*module, state).build(virtualObjectSymbol(moduleName));
+  for (llvm::Function &function : *module)
+    function.addFnAttr(llvm::Attribute::NoUnwind);
+  // Runtime functions do not read what only compiled code can reach, but the
+  // frame escapes, so they need no further attributes.
+  auto optimize = makeOptimizingTransformer(static_cast<unsigned>(optLevel),
+                                            /*sizeLevel=*/0, machine.get());
+  if (llvm::Error error = optimize(module.get())) {
+    state.module.emitError()
+        << "optimisation failed: " << llvm::toString(std::move(error));
+    return std::nullopt;
+  }
+  SmallVector<char, 0> object;
+  llvm::raw_svector_ostream stream(object);
+  llvm::legacy::PassManager codegen;
+  if (machine->addPassesToEmitFile(codegen, stream, nullptr,
+                                   llvm::CodeGenFileType::ObjectFile)) {
+    state.module.emitError("the host target cannot emit objects");
+    return std::nullopt;
+  }
+  codegen.run(*module);
+  return object;
+}
