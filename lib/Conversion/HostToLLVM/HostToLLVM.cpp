@@ -51,9 +51,24 @@ struct LaunchPattern : ConvertOpToLLVMPattern<gpu::LaunchFuncOp> {
   }
 };
 
+/// Loops to branches, in a conversion of their own: upstream's patterns do not
+/// compose with those to the LLVM dialect.
+LogicalResult lowerLoops(func::FuncOp function) {
+  ConversionTarget target(*function.getContext());
+  target.addIllegalDialect<scf::SCFDialect>();
+  target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+  RewritePatternSet patterns(function.getContext());
+  populateSCFToControlFlowConversionPatterns(patterns);
+  return applyPartialConversion(function, target, std::move(patterns));
+}
+
 struct HostToLLVM : tessera::impl::HostToLLVMBase<HostToLLVM> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
+    for (func::FuncOp function : getOperation().getOps<func::FuncOp>())
+      if (failed(lowerLoops(function)))
+        return signalPassFailure();
+
     LowerToLLVMOptions options(context);
     options.useBarePtrCallConv = true;
     LLVMTypeConverter converter(context, options);
@@ -71,7 +86,6 @@ struct HostToLLVM : tessera::impl::HostToLLVMBase<HostToLLVM> {
     });
 
     RewritePatternSet patterns(context);
-    populateSCFToControlFlowConversionPatterns(patterns);
     cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
     populateFuncToLLVMConversionPatterns(converter, patterns);
     populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);

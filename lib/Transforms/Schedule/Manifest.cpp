@@ -52,7 +52,7 @@ static json::Object bufferOf(const HostProgram &program, StringRef name,
   auto sharding = dyn_cast_or_null<ShardingAttr>(attribute);
   const FunctionArena &arena = program.plan.get(program.plan.getEntry());
   return json::Object{
-      {"name", name},
+      {"name", name.str()},
       {"dtype", typeName(type.getElementType())},
       {"global_shape", globalShape(type, sharding, program.mesh)},
       {"shape", shapeOf(type)},
@@ -121,15 +121,6 @@ static json::Value toJSON(Attribute attribute) {
   return nullptr;
 }
 
-/// Vocabulary: the model's fact, else that of the loss.
-static json::Value vocabularyOf(const HostProgram &program,
-                                DictionaryAttr model) {
-  for (StringRef key : {"vocab", "vocab_size"})
-    if (model && model.get(key))
-      return toJSON(model.get(key));
-  return nullptr;
-}
-
 FailureOr<std::string> tessera::buildManifest(const HostProgram &program) {
   func::FuncOp entry = program.plan.getEntry();
   ModuleOp module = program.module;
@@ -170,9 +161,17 @@ FailureOr<std::string> tessera::buildManifest(const HostProgram &program) {
       kernels.push_back(kernel.getName());
 
   auto model = module->getAttrOfType<DictionaryAttr>(kModelAttrName);
+  auto fact = [&](StringRef key) {
+    return model ? toJSON(model.get(key)) : json::Value(nullptr);
+  };
+  std::optional<int64_t> vocabulary = fact("vocab").getAsInteger();
+  if (!vocabulary)
+    return module.emitError()
+           << "has no integer 'vocab' in its attribute '" << kModelAttrName
+           << "', which the program checks token ids against";
   json::Object manifest{{"version", 1},
                         {"mesh", std::move(mesh)},
-                        {"vocab", vocabularyOf(program, model)},
+                        {"vocab", *vocabulary},
                         {"arena_bytes", program.plan.get(entry).bytes},
                         {"parameter_bytes", program.parameters.bytes},
                         {"communicators", std::move(communicators)},
@@ -184,17 +183,14 @@ FailureOr<std::string> tessera::buildManifest(const HostProgram &program) {
   if (model)
     for (NamedAttribute fact : model)
       facts[fact.getName().getValue()] = toJSON(fact.getValue());
-  auto fact = [&](StringRef key) {
-    return model ? toJSON(model.get(key)) : json::Value(nullptr);
-  };
-  manifest["model"] = fact("architecture");
-  manifest["weights"] = fact("weights");
+  for (auto [key, name] :
+       {std::pair("model", "architecture"), std::pair("weights", "weights")})
+    if (json::Value value = fact(name); value.getAsString())
+      manifest[key] = std::move(value);
   manifest["facts"] = std::move(facts);
-  manifest["dtype"] = nullptr;
   if (!program.parameters.parameters.empty())
     manifest["dtype"] = typeName(program.parameters.parameters.front()
                                      .second.localType.getElementType());
-  manifest["batch"] = manifest["sequence"] = nullptr;
   if (!inputs.empty())
     if (const json::Array *shape =
             inputs.front().getAsObject()->getArray("global_shape");

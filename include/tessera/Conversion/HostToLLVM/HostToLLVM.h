@@ -2,6 +2,7 @@
 #ifndef TESSERA_CONVERSION_HOSTTOLLVM_HOSTTOLLVM_H
 #define TESSERA_CONVERSION_HOSTTOLLVM_HOSTTOLLVM_H
 
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Pass/Pass.h"
 

@@ -14,7 +14,8 @@ def HostToLLVM : Pass<"tessera-convert-host-to-llvm", "::mlir::ModuleOp"> {
     space 0 on the host. `gpu.launch_func` stays, on pointers and scalars: the
     offloading handler of the module it names translates it.
   }];
-  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+    "::mlir::cf::ControlFlowDialect"];
 }
 
 #endif // TESSERA_CONVERSION_HOSTTOLLVM_PASSES
