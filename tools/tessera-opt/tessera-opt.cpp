@@ -1,7 +1,10 @@
 //===- tessera-opt.cpp - the passes one by one, for tests and for hands ---===//
-#include "tessera/Pipelines/Registration.h"
+#include "dialects/Kernel/KernelDialect.h"
+#include "dialects/NCCL/NCCLDialect.h"
+#include "dialects/Tessera/TesseraDialect.h"
 
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "mlir/Transforms/Passes.h"
 
 #ifdef TESSERA_TEST_PASSES
 namespace tessera::test {
@@ -11,8 +14,13 @@ void registerTesseraDialectTestPasses();
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
-  tessera::registerAllDialects(registry);
-  tessera::registerAllPasses();
+  registry.insert<tessera::TesseraDialect, tessera::kernel::KernelDialect,
+                  tessera::nccl::NCCLDialect, mlir::func::FuncDialect,
+                  mlir::arith::ArithDialect, mlir::memref::MemRefDialect,
+                  mlir::scf::SCFDialect, mlir::cf::ControlFlowDialect,
+                  mlir::gpu::GPUDialect, mlir::NVVM::NVVMDialect,
+                  mlir::LLVM::LLVMDialect, mlir::vector::VectorDialect>();
+  mlir::registerTransformsPasses();
 #ifdef TESSERA_TEST_PASSES
   tessera::test::registerTesseraDialectTestPasses();
 #endif

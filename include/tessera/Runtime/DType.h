@@ -1,4 +1,5 @@
-//===- DType.h - element types and their conversion --------------*- C++ -*-===//
+//===- DType.h - element types and their conversion --------------*- C++
+//-*-===//
 //
 // The element types that files, manifests and collectives share, and exact
 // conversions between the floating-point ones (round to nearest, ties to even;

@@ -136,8 +136,12 @@ ncclResult_t forward(ncclComm_t comm, const CollectiveCall &c,
 /// A failure that other ranks see in the same words is printed once per host.
 [[noreturn]] void endProcess(const std::string &message) {
   World *world = currentWorld();
-  if (world && world->size() > 1 && !world->claimReport())
-    _exit(exitPeerFailed);
+  if (world && world->size() > 1) {
+    if (Status s = world->checkPeers())
+      fatalPeer(*world, s.message());
+    if (!world->claimReport())
+      _exit(exitPeerFailed);
+  }
   fatal(message);
 }
 } // namespace

@@ -4,6 +4,7 @@
 // so streams are tokens and events are points in time.
 //
 //===----------------------------------------------------------------------===//
+#include "tessera/Runtime/Collectives.h"
 #include "tessera/Runtime/Device.h"
 #include "tessera/Runtime/Virtual/VirtualDevice.h"
 
@@ -88,6 +89,8 @@ private:
 } // namespace
 
 Expected<std::unique_ptr<Device>> createVirtualDevice() {
+  // The checker learns what collectives wrote.
+  setWriteObserver(tessera_virtual_note_write);
   return std::unique_ptr<Device>(new VirtualDevice());
 }
 
