@@ -51,6 +51,9 @@ struct LoweringState {
 /// the virtual GPU's list.
 mlir::LogicalResult verifySupported(mlir::gpu::GPUModuleOp module);
 
+/// Turns intrinsics that are called by name into operations.
+void nameIntrinsics(LoweringState &state);
+
 /// Appends the thread context to every function and to every call.
 mlir::LogicalResult addThreadArgument(LoweringState &state);
 

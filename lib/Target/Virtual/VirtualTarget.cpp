@@ -33,6 +33,7 @@ tessera::compileVirtualObject(gpu::GPUModuleOp device,
   LoweringState state;
   state.module = *clone;
   state.instrument = target.getInstrument();
+  nameIntrinsics(state);
   if (failed(addThreadArgument(state)))
     return std::nullopt;
   if (failed(formSegments(state)) || failed(layOutSharedMemory(state)) ||
