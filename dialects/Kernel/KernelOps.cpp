@@ -102,13 +102,10 @@ LogicalResult GroupOp::verify() {
   return success();
 }
 
-/// Types of `values`, which must be ranked tensors (or be skipped where not).
+/// `types` as the cost interface wants them: null where one is no tensor.
 static SmallVector<RankedTensorType> tensorTypes(TypeRange types) {
-  SmallVector<RankedTensorType> tensors;
-  for (Type type : types)
-    if (auto tensor = dyn_cast<RankedTensorType>(type))
-      tensors.push_back(tensor);
-  return tensors;
+  return llvm::map_to_vector(
+      types, [](Type type) { return dyn_cast<RankedTensorType>(type); });
 }
 
 LogicalResult GroupOp::verifyRegions() {

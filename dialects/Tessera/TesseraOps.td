@@ -2,3 +2,4 @@
 include "dialects/Tessera/TesseraModelOps.td"
 include "dialects/Tessera/TesseraGraphOps.td"
 include "dialects/Tessera/TesseraLocalOps.td"
+include "dialects/Tessera/TesseraMoEOps.td"

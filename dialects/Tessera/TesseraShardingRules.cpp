@@ -9,7 +9,7 @@
 // a reduce-scatter and `linear` for an all-gather.
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Tessera/TesseraDialect.h"
+#include "dialects/Tessera/TesseraShardingUtils.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -18,21 +18,6 @@ using namespace tessera;
 
 using Shardings = ArrayRef<TensorSharding>;
 using MaybeRule = std::optional<ShardingRule>;
-
-/// `x` with no reduction pending.
-static TensorSharding complete(TensorSharding x) {
-  x.partial.clear();
-  x.kind = ReductionKind::Sum;
-  return x;
-}
-
-static AxisList without(const AxisList &axes, const AxisList &taken) {
-  AxisList left;
-  for (Axis axis : axes)
-    if (!llvm::is_contained(taken, axis))
-      left.push_back(axis);
-  return left;
-}
 
 /// Number of parts that `x` is split into.
 static int64_t countParts(const TensorSharding &x, const Mesh &mesh) {
@@ -47,33 +32,6 @@ static int64_t countParts(const TensorSharding &x, const Mesh &mesh) {
 static TensorSharding meet(const TensorSharding &a, const TensorSharding &b,
                            const Mesh &mesh) {
   return complete(countParts(b, mesh) > countParts(a, mesh) ? b : a);
-}
-
-static std::string axisText(const AxisList &axes, const Mesh &mesh) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  os << '{';
-  llvm::interleaveComma(axes, os, [&](Axis a) { os << mesh.axes[a].name; });
-  os << '}';
-  return text;
-}
-
-/// Whether `heads` heads can be split over `axes`; says which counts can if
-/// not.
-static bool splitsHeads(int64_t heads, const AxisList &axes, const Mesh &mesh,
-                        std::string &why) {
-  int64_t ranks = mesh.sizeOf(axes);
-  if (heads % ranks == 0)
-    return true;
-  std::string legal;
-  for (int64_t n = 1; n <= heads; ++n)
-    if (heads % n == 0)
-      legal += (legal.empty() ? "" : ", ") + std::to_string(n);
-  why = llvm::formatv("{0} heads cannot be split over {1} ranks along {2}; the "
-                      "number of ranks must be one of {3}",
-                      heads, ranks, axisText(axes, mesh), legal)
-            .str();
-  return false;
 }
 
 MaybeRule EmbeddingOp::getShardingRule(const Mesh &mesh, Shardings operands,

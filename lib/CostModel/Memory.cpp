@@ -32,7 +32,7 @@ double tessera::savedBytes(const BlockFeatures &block,
     return double(block.inputBytes);
   double bytes = 0;
   for (const OpFeature &op : block.ops)
-    if (recompute == RecomputeKind::None || !op.attentionCore)
+    if (recompute == RecomputeKind::None || !op.selective)
       bytes += double(op.savedBytes);
   return bytes;
 }

@@ -1,10 +1,10 @@
 //===- Stacks.cpp - what training frameworks are known to do --------------===//
 //
 // Facts, each from the framework's own paper or documentation:
-//   megatron-2021   Megatron-LM of arXiv 2104.04473 and Megatron-DeepSpeed of
-//                   the same age: unfused attention with a fused softmax,
-//                   dropout, all-reduce tensor parallelism, gradient reduction
-//                   after the backward pass.
+//   megatron-2021   Megatron-LM of arXiv 2104.04473: unfused attention with a
+//                   fused softmax, dropout, all-reduce tensor parallelism,
+//                   gradient reduction after the backward pass.
+//   megatron-deepspeed  Megatron-DeepSpeed of the same age: the same blocks.
 //   megatron-2022   arXiv 2205.05198: adds sequence parallelism and selective
 //                   recomputation, gradient accumulation fused into matmuls.
 //   nemo            NeMo with Transformer Engine: fused attention, tensor- and
@@ -12,11 +12,14 @@
 //   megatron-core   Megatron-Core as run without a tuned recipe: fused
 //                   attention, distributed optimizer, no tensor-parallel
 //                   overlap.
-//   megatron-bridge Megatron-Bridge recipes: as nemo, with CUDA graphs.
-//   llm-foundry     PyTorch FSDP with FlashAttention, eager.
+//   megatron-bridge Megatron-Bridge recipes: as nemo, with CUDA graphs and a
+//                   fused token dispatcher (DeepEP, HybridEP).
+//   llm-foundry     PyTorch FSDP with FlashAttention-2, eager.
 //   torchtitan      FSDP2 with torch.compile.
 //   jax             PaxML, MaxText: whole-program XLA, no host launches.
-//   deepspeed       ZeRO-3 of DeepSpeed, eager.
+//   deepspeed       ZeRO-3 of DeepSpeed (2021), eager; weights are gathered one
+//                   by one (small ones stay:
+//                   stage3_param_persistence_threshold).
 //
 //===----------------------------------------------------------------------===//
 #include "tessera/CostModel/Constants.h"
@@ -29,32 +32,42 @@ static const std::map<std::string, StackTraits> &table() {
   static const std::map<std::string, StackTraits> stacks = [] {
     std::map<std::string, StackTraits> t;
     StackTraits old;
-    old.fusedAttention = old.fusedElementwise = false;
+    old.attention = AttentionKernel::Unfused;
+    old.fusedElementwise = false;
     old.fusedGradientAccumulation = false;
     old.overlapGradients = old.overlapTensorParallel = false;
     old.sequenceParallel = false;
     old.zeroStage = 0;
     old.dropout = true;
     t["megatron-2021"] = old;
+    t["megatron-deepspeed"] = old;
     StackTraits y2022 = old;
     y2022.fusedGradientAccumulation = true;
     t["megatron-2022"] = y2022;
     StackTraits modern;
     t["nemo"] = modern;
-    t["megatron-bridge"] = modern;
+    StackTraits bridge = modern;
+    bridge.dispatcher = DispatcherKind::Fused;
+    t["megatron-bridge"] = bridge;
     StackTraits core = modern;
     core.overlapTensorParallel = false;
     t["megatron-core"] = core;
     StackTraits fsdp;
     fsdp.fsdp = true;
+    fsdp.attention = AttentionKernel::Flash2;
     fsdp.fusedElementwise = false;
     fsdp.fusedGradientAccumulation = false;
     fsdp.overlapTensorParallel = false;
     fsdp.zeroStage = 3;
     t["llm-foundry"] = fsdp;
-    t["deepspeed"] = fsdp;
+    StackTraits deepspeed = fsdp;
+    deepspeed.attention = AttentionKernel::Unfused;
+    deepspeed.dropout = true;
+    deepspeed.gathersPerBlock = 4;
+    t["deepspeed"] = deepspeed;
     StackTraits titan = fsdp;
     titan.fusedElementwise = true;
+    titan.attention = AttentionKernel::Native; // SDPA chooses cuDNN on Hopper
     t["torchtitan"] = titan;
     StackTraits jax = titan;
     jax.fusedGradientAccumulation = true;

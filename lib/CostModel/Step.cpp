@@ -31,6 +31,10 @@ static double &on(AxisSeconds &seconds, ParallelAxis axis) {
   return seconds[static_cast<int>(axis)];
 }
 
+/// Host work of a collective relative to a kernel's: the communication library
+/// records events, switches streams and checks arguments.
+static constexpr int kCollectiveLaunches = 4;
+
 namespace {
 /// Sums over one pass before overlap is decided.
 struct RawPass {
@@ -44,17 +48,15 @@ static void addOps(const BlockFeatures &block, Direction direction,
                    bool coreOnly, const DeviceModel &device, RawPass &pass) {
   bool backward = direction == Direction::Backward;
   for (const OpFeature &op : block.ops) {
-    if (coreOnly && !op.attentionCore)
+    if (coreOnly && !op.selective)
       continue;
     double t = opTime(op, direction, device);
     pass.compute += t;
-    if (op.kernel == KernelClass::Attention || op.attentionCore)
+    if (op.kernel == KernelClass::Attention)
       pass.attention += t;
     // A linear's backward pass is two products of equal size.
-    if (backward &&
-        (op.kernel == KernelClass::Matmul ||
-         op.kernel == KernelClass::GroupedMatmul) &&
-        !op.attentionCore)
+    if (backward && (op.kernel == KernelClass::Matmul ||
+                     op.kernel == KernelClass::GroupedMatmul))
       pass.weightGradient += 0.5 * t;
     pass.launches += backward ? op.backwardLaunches : op.forwardLaunches;
   }
@@ -71,11 +73,15 @@ static void addCollectives(const BlockFeatures &block, Direction direction,
     GroupShape group = groupOf(c.axis, layout, model.cluster);
     if (group.size <= 1)
       continue;
-    double t = count *
-               collectiveTime(c.kind, c.bytes, group, model.cluster, model.chip)
-                   .seconds;
+    bool fused = c.kind == CollectiveKind::AllToAll && c.copies > 1 &&
+                 layout.dispatcher == DispatcherKind::Fused;
+    CollectiveTime one = fused ? fusedDispatchTime(c.bytes, c.copies, group,
+                                                   model.cluster, model.chip)
+                               : collectiveTime(c.kind, c.bytes, group,
+                                                model.cluster, model.chip);
+    double t = count * one.seconds;
     on(c.overlappable ? pass.overlappable : pass.blocking, c.axis) += t;
-    pass.launches += count;
+    pass.launches += count * kCollectiveLaunches;
   }
 }
 
@@ -119,7 +125,8 @@ static void addSharding(const BlockFeatures &block, Direction direction,
                  .seconds;
     }
     on(pass.overlappable, ParallelAxis::DP) += t;
-    pass.launches += direction == Direction::Backward ? 2 : 1;
+    pass.launches +=
+        kCollectiveLaunches * (direction == Direction::Backward ? 2 : 1);
   }
 }
 
@@ -170,7 +177,7 @@ static PassTime finish(const RawPass &raw, const Layout &layout,
 BlockTime tessera::blockTime(const BlockFeatures &block, const Layout &layout,
                              const Workload &workload, const StepModel &model) {
   DeviceModel device{&model.cluster.chip, &model.chip,
-                     model.stack.vectorTraffic};
+                     model.stack.vectorTraffic, model.traits.attention};
   BlockTime t;
   RawPass forward;
   addOps(block, Direction::Forward, false, device, forward);

@@ -41,6 +41,13 @@ struct CollectiveTime {
   CollectiveProtocol protocol = CollectiveProtocol::Simple;
 };
 
+/// An all-to-all that sends each token once to every node that holds one of its
+/// `copies` experts and fans it out over NVLink (DeepEP and its like).
+CollectiveTime fusedDispatchTime(double bytes, int copies,
+                                 const GroupShape &group,
+                                 const Cluster &cluster,
+                                 const ChipConstants &constants);
+
 /// The fastest algorithm and protocol for the message, as NCCL's tuner picks.
 CollectiveTime collectiveTime(CollectiveKind kind, double bytes,
                               const GroupShape &group, const Cluster &cluster,

@@ -8,6 +8,7 @@
 #ifndef TESSERA_COSTMODEL_CONSTANTS_H
 #define TESSERA_COSTMODEL_CONSTANTS_H
 
+#include "tessera/CostModel/Layout.h"
 #include "tessera/Hardware/Chip.h"
 #include "tessera/Support/Json.h"
 #include <map>
@@ -57,10 +58,15 @@ struct StackConstants {
   double jitter = 0.004;
 };
 
+enum class AttentionKernel : uint8_t {
+  Unfused, ///< scores and probabilities pass through memory
+  Flash2,  ///< fused, written for Ampere (FlashAttention 1 and 2)
+  Native,  ///< fused, written for the chip (cuDNN, FlashAttention-3)
+};
+
 /// What a stack is known to do; facts from its documentation, not fitted.
 struct StackTraits {
-  /// Attention is one fused kernel (otherwise scores pass through memory).
-  bool fusedAttention = true;
+  AttentionKernel attention = AttentionKernel::Native;
   /// Norm, residual and dropout kernels are fused or compiled.
   bool fusedElementwise = true;
   /// Weight gradients accumulate inside the matmul in 32 bits (otherwise a
@@ -77,6 +83,10 @@ struct StackTraits {
   int zeroStage = 1;
   /// Dropout is on (older GPT recipes).
   bool dropout = false;
+  /// Collectives that gather one block's sharded parameters: one for a flat
+  /// buffer, else one per large weight.
+  int gathersPerBlock = 1;
+  DispatcherKind dispatcher = DispatcherKind::AllToAll;
 };
 
 struct CostConstants {

@@ -36,8 +36,9 @@ struct OpFeature {
   /// Kernels started by the host in each direction.
   int forwardLaunches = 1;
   int backwardLaunches = 1;
-  /// Belongs to what selective recomputation recomputes (the attention core).
-  bool attentionCore = false;
+  /// Belongs to what selective recomputation recomputes: the attention core
+  /// where it is not fused, norms and activation functions where it is.
+  bool selective = false;
 };
 
 enum class CollectiveKind : uint8_t {
@@ -62,6 +63,9 @@ struct CollectiveFeature {
   /// May run beside independent compute of the same block (ring attention's
   /// key-value exchange, split tensor-parallel matmuls).
   bool overlappable = false;
+  /// AllToAll of experts: copies of each token among `bytes` (top-k). A fused
+  /// dispatcher sends a token once to each node and fans it out there.
+  int copies = 1;
 };
 
 struct BlockFeatures {

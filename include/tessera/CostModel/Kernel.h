@@ -17,6 +17,7 @@ struct DeviceModel {
   const ChipConstants *constants = nullptr;
   /// Traffic of element-wise kernels relative to one ideal pass.
   double vectorTraffic = 1.0;
+  AttentionKernel attention = AttentionKernel::Native;
 };
 
 /// Compute time of `batch` products [m, k] x [k, n]: the best of a few tile

@@ -13,9 +13,8 @@
 #include "mlir/Pass/Pass.h"
 
 namespace tessera {
-/// Name of the module attribute that holds the manifest (JSON) from the
-/// `schedule` phase on.
-inline constexpr llvm::StringLiteral kManifestAttrName = "tessera.manifest";
+/// Name of the constant that holds the manifest (JSON).
+inline constexpr llvm::StringLiteral kManifestName = "tessera_manifest";
 /// Name of the host function that runs the program.
 inline constexpr llvm::StringLiteral kForwardName = "tessera_forward";
 

@@ -38,8 +38,8 @@ def Schedule : Pass<"tessera-schedule", "::mlir::ModuleOp"> {
     called in a loop over its layers. Tensors get the offsets of the ArenaPlan,
     parameters those of the parameter layout; `kernel.launch` becomes
     `gpu.launch_func`, collectives become `nccl` ops, rank-dependent scalars are
-    computed from the rank's coordinates. The manifest becomes the module's
-    attribute `tessera.manifest`.
+    computed from the rank's coordinates. The manifest becomes the constant
+    `@tessera_manifest`.
 
     ```mlir
     %h = kernel.launch @kernels::@matmul_0 grid [2, 1, 1] block [128, 1, 1] shared 49152

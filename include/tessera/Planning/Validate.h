@@ -1,0 +1,29 @@
+//===- Validate.h - predictions against published measurements ------------===//
+#ifndef TESSERA_PLANNING_VALIDATE_H
+#define TESSERA_PLANNING_VALIDATE_H
+
+#include "llvm/Support/raw_ostream.h"
+#include <string>
+
+namespace tessera {
+
+struct ValidateOptions {
+  /// Measurements in the form of test/Data/published/points.csv.
+  std::string points;
+  /// Constants to use in place of the built-in ones; the file may hold an
+  /// array of them, then JSON output has one list of predictions for each.
+  std::string constants;
+  bool json = false;
+  /// Print every run, not only the summary.
+  bool runs = false;
+  /// Only sources whose name contains this.
+  std::string source;
+};
+
+/// Reads, predicts and reports. Returns 0, or 1 after a message on `err`.
+int runValidate(const ValidateOptions &options, llvm::raw_ostream &out,
+                llvm::raw_ostream &err);
+
+} // namespace tessera
+
+#endif // TESSERA_PLANNING_VALIDATE_H

@@ -1,0 +1,32 @@
+//===- Registration.cpp - every dialect and pass, in one place ------------===//
+#include "tessera/Pipelines/Registration.h"
+
+#include "dialects/Kernel/KernelDialect.h"
+#include "dialects/NCCL/NCCLDialect.h"
+#include "dialects/Tessera/TesseraDialect.h"
+#include "tessera/Conversion/HostToLLVM/HostToLLVM.h"
+#include "tessera/Conversion/NCCLToLLVM/NCCLToLLVM.h"
+#include "tessera/Transforms/Partition/Passes.h"
+#include "tessera/Transforms/Plan/Passes.h"
+#include "tessera/Transforms/Schedule/Passes.h"
+
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+void tessera::registerAllDialects(DialectRegistry &registry) {
+  registry.insert<TesseraDialect, kernel::KernelDialect, nccl::NCCLDialect,
+                  func::FuncDialect, arith::ArithDialect, memref::MemRefDialect,
+                  scf::SCFDialect, cf::ControlFlowDialect, gpu::GPUDialect,
+                  NVVM::NVVMDialect, LLVM::LLVMDialect, vector::VectorDialect,
+                  math::MathDialect>();
+}
+
+void tessera::registerAllPasses() {
+  registerTransformsPasses();
+  registerPlanPasses();
+  registerPartitionPasses();
+  registerSchedulePasses();
+  registerNCCLToLLVMPasses();
+  registerHostToLLVMPasses();
+}

@@ -1,0 +1,314 @@
+//===- Case.cpp - a run made ready to predict -----------------------------===//
+#include "Case.h"
+#include "tessera/Support/Error.h"
+#include "tessera/Support/Units.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace llvm;
+using namespace tessera;
+
+std::string tessera::stackOf(const Point &p) {
+  std::string text =
+      StringRef(p.source + " " + p.table + " " + p.notes).lower();
+  auto has = [&](StringRef s) { return StringRef(text).contains(s); };
+  if (has("torchtitan"))
+    return "torchtitan";
+  if (has("llm-foundry") || has("composer"))
+    return "llm-foundry";
+  if (has("paxml") || has("maxtext") || has("jax"))
+    return "jax";
+  if (has("megatron-bridge")) {
+    // Its expert path was rewritten for the container of June 2026: repeated
+    // rows jump by a third to a half there.
+    StringRef release = StringRef(p.table);
+    bool later = release.starts_with("26.06") || release.starts_with("26.08");
+    return later ? "megatron-bridge-26.06" : "megatron-bridge";
+  }
+  if (has("2205.05198"))
+    return "megatron-2022";
+  if (has("2104.04473"))
+    return p.zeroStage == 3 ? "deepspeed" : "megatron-2021";
+  if (has("megatron-deepspeed") || has("bigscience") || has("vtrain"))
+    return "megatron-deepspeed";
+  if (has("dgxc") || has("nemo"))
+    return "nemo";
+  if (has("simumax") || has("megatron"))
+    return "megatron-core";
+  if (has("deepspeed") || has("colossal"))
+    return "deepspeed";
+  if (p.zeroStage == 3)
+    return "torchtitan";
+  return "megatron-core";
+}
+
+/// The chip's name without what a source adds to it in brackets.
+static Expected<Chip> chipOf(const Point &p) {
+  StringRef name = p.chip;
+  if (name.contains_insensitive("500W"))
+    return findChip("h100-500w");
+  return findChip(name.split('(').first.trim());
+}
+
+/// First integer in `text` that stands before `unit`.
+static double numberBefore(StringRef text, StringRef unit) {
+  size_t at = text.find(unit);
+  if (at == StringRef::npos)
+    return 0;
+  StringRef head = text.take_front(at).rtrim();
+  size_t begin = head.size();
+  while (begin > 0 && (isdigit(static_cast<unsigned char>(head[begin - 1])) ||
+                       head[begin - 1] == '.'))
+    --begin;
+  double v = 0;
+  return head.drop_front(begin).getAsDouble(v) ? 0 : v;
+}
+
+/// Reads the column's free text; what it does not say keeps the chip's usual
+/// server.
+static void applyInterconnect(StringRef text, Cluster &c) {
+  Network &n = c.network;
+  double gbit = 1e9 / 8;
+  if (double perNode = numberBefore(text, "Gbps node-node")) {
+    n.nicBandwidth = perNode * gbit / n.nicsPerNode;
+  } else if (text.contains("inter_node_bandwidth")) {
+    StringRef rest = text.split("inter_node_bandwidth").second.trim();
+    double v = 0;
+    if (!rest.split(' ').first.getAsDouble(v) && v > 0)
+      n.nicBandwidth = v * gbit / n.nicsPerNode;
+  } else if (double perGpu = numberBefore(text, "Gb/s RDMA per GPU")) {
+    n.nicBandwidth = perGpu * gbit;
+  } else if (double links = numberBefore(text, "x Omni-Path")) {
+    n.nicsPerNode = int(links);
+    n.nicBandwidth = 100 * gbit; // Omni-Path 100
+  }
+}
+
+/// DeepSeek's latent attention and what else a column cannot say; by the
+/// published configs of the models (arXiv 2405.04434 section 3.1.2, 2412.19437
+/// section 4.2; Kimi K2, arXiv 2507.20534 table 2).
+static void applyFamily(const Point &p, ModelShape &s) {
+  std::string name = StringRef(p.model).lower();
+  StringRef n(name);
+  if (n.contains("deepseek") || n.contains("kimi")) {
+    bool v2 = s.experts == 160 || n.contains("v2");
+    bool lite = n.contains("lite");
+    s.queryRank = lite ? 0 : 1536;
+    s.keyRank = 512;
+    s.nopeDim = 128;
+    s.ropeDim = 64;
+    s.valueDim = 128;
+    s.denseLayers = n.contains("kimi") || v2 ? 1 : 3;
+    if (!s.expertFfn)
+      s.expertFfn = lite ? 1408 : v2 ? 1536 : 2048;
+    s.sharedFfn = (v2 ? 2 : 1) * s.expertFfn;
+    // Trimmed proxies keep the first layers out of proportion; the dense ones
+    // are at most one of the few.
+    if (n.contains("trimmed"))
+      s.denseLayers = std::min<int64_t>(s.denseLayers, 1);
+    if (!s.vocab)
+      s.vocab = n.contains("kimi") ? 163840 : 129280;
+  } else if (n.contains("qwen3")) {
+    s.headDim = 128;
+    if (!s.vocab)
+      s.vocab = 151936;
+  }
+  if (n.contains("mixtral") && !s.expertFfn)
+    s.expertFfn = s.ffn;
+  if (!s.vocab)
+    s.vocab = n.contains("llama3") || n.contains("llama-3") ? 128256
+              : n.contains("llama")                         ? 32000
+                                                            : 51200;
+  s.gated = n.contains("llama") || n.contains("qwen") ||
+            n.contains("mixtral") || n.contains("mistral") ||
+            n.contains("deepseek") || n.contains("kimi");
+  bool gpt = n.contains("gpt") || n.contains("mpt") || n.contains("bloom");
+  s.tied = gpt;
+  s.learnedPositions = gpt;
+}
+
+static Expected<ModelShape> shapeOf(const Point &p) {
+  ModelShape s;
+  s.layers = p.layers;
+  s.hidden = p.hidden;
+  s.sequence = p.sequence;
+  // A missing head count: heads of 128, the usual width.
+  s.heads = p.heads ? p.heads : std::max<int64_t>(1, p.hidden / 128);
+  s.kvHeads = p.kvHeads ? p.kvHeads : s.heads;
+  s.headDim = p.hidden / s.heads;
+  s.ffn = p.ffn ? p.ffn : 4 * p.hidden;
+  s.vocab = p.vocab;
+  s.experts = p.experts > 1 ? p.experts : 0;
+  s.topk = s.experts ? std::max<int64_t>(1, p.topk) : 0;
+  s.expertFfn = s.experts ? noteNumber(p.notes, "moe_ffn") : 0;
+  if (s.layers < 1 || s.hidden < 1 || s.sequence < 1)
+    return makeError(p.run + ": layers, hidden and seq are needed");
+  applyFamily(p, s);
+  if (s.experts && !s.expertFfn)
+    return makeError(p.run + ": the experts' width is not stated");
+  return s;
+}
+
+static Precision precisionOf(const Point &p) {
+  Precision r;
+  StringRef s = p.precision;
+  if (s.contains_insensitive("fp4"))
+    r.linear = DataType::FP4;
+  else if (s.contains_insensitive("fp8") || s.contains_insensitive("float8"))
+    r.linear = DataType::FP8;
+  r.frozen = StringRef(p.notes + p.table).contains_insensitive("lora");
+  return r;
+}
+
+static Layout layoutOf(const Point &p, const StackTraits &traits) {
+  Layout l;
+  auto atLeastOne = [](int64_t v) { return int(std::max<int64_t>(1, v)); };
+  l.tp = atLeastOne(p.tp);
+  l.pp = atLeastOne(p.pp);
+  l.cp = atLeastOne(p.cp);
+  l.ep = atLeastOne(p.ep);
+  l.dp = atLeastOne(p.dp ? p.dp : p.gpus / (l.tp * l.pp * l.cp));
+  l.vpp = l.pp > 1 ? atLeastOne(p.vpp) : 1;
+  l.schedule = l.vpp > 1 ? ScheduleKind::Interleaved : ScheduleKind::OneFOneB;
+  l.zeroStage = p.zeroStage >= 0 ? int(p.zeroStage) : traits.zeroStage;
+  l.microBatch = std::max<int64_t>(1, p.microBatch);
+  l.sequenceParallel =
+      l.tp > 1 && (p.sequenceParallel == "yes" ||
+                   (p.sequenceParallel.empty() && traits.sequenceParallel));
+  l.recompute = p.recompute == "full"        ? RecomputeKind::Full
+                : p.recompute == "selective" ? RecomputeKind::Selective
+                                             : RecomputeKind::None;
+  l.dispatcher = traits.dispatcher;
+  l.overlapGradients = l.overlapParameters =
+      traits.overlapGradients || traits.fsdp;
+  l.overlapTensorParallel = traits.overlapTensorParallel;
+  return l;
+}
+
+Expected<Case> tessera::makeCase(std::vector<const Point *> points) {
+  const Point &p = *points.front();
+  Case c;
+  c.points = std::move(points);
+  c.stack = stackOf(p);
+  StringRef traitsName = c.stack;
+  if (traitsName.starts_with("megatron-bridge"))
+    traitsName = "megatron-bridge";
+  Expected<StackTraits> traits = stackTraits(traitsName);
+  if (!traits)
+    return traits.takeError();
+  c.traits = *traits;
+  Expected<Chip> chip = chipOf(p);
+  if (!chip)
+    return chip.takeError();
+  Expected<ModelShape> shape = shapeOf(p);
+  if (!shape)
+    return shape.takeError();
+  c.shape = *shape;
+  c.precision = precisionOf(p);
+  c.layout = layoutOf(p, c.traits);
+  int gpus = int(p.gpus ? p.gpus : c.layout.numGPUs());
+  int perNode = std::min(gpus, chip->gpusPerNode);
+  c.cluster = makeCluster(*chip, (gpus + perNode - 1) / perNode, perNode);
+  applyInterconnect(p.interconnect, c.cluster);
+
+  Workload &w = c.workload;
+  w.globalBatch = p.globalBatch;
+  w.sequence = p.sequence;
+  if (p.globalBatch < 1)
+    return makeError(p.run + ": global_batch is needed");
+  StringRef notes = p.notes;
+  if (c.traits.fsdp) {
+    // FSDP keeps 32-bit shards and moves 16-bit copies; gradients travel in
+    // 32 bits unless the run says "PURE".
+    bool pure = notes.contains("MP mode PURE");
+    w.gradientCommBytes = pure ? 2 : 4;
+    w.weightBytes = 2;
+    w.gradientBytes = pure ? 2 : 4;
+  } else if (StringRef(c.stack).starts_with("megatron-2") ||
+             c.stack == "megatron-deepspeed") {
+    // DDP sums 16- or 32-bit buffers; 32 where they accumulate in 32 bits.
+    w.gradientCommBytes = 4;
+  }
+  if (c.precision.frozen)
+    w.trainedFraction = 0.003; // rank-8 to rank-16 adapters
+  auto build = [&] {
+    c.features = closedFormFeatures(c.shape, c.layout, c.traits, c.precision);
+  };
+  build();
+  if (p.recompute.empty()) {
+    // The least that fits. Megatron recipes with fused attention recompute
+    // modules or offload, never whole blocks.
+    c.recomputeInferred = true;
+    bool modules =
+        c.traits.attention != AttentionKernel::Unfused && !c.traits.fsdp;
+    for (RecomputeKind kind :
+         {RecomputeKind::None, RecomputeKind::Selective, RecomputeKind::Full}) {
+      if (modules && kind == RecomputeKind::Full)
+        continue;
+      c.layout.recompute = kind;
+      if (memoryUse(c.features, c.layout, w, c.cluster).total() <=
+          chip->memoryBytes)
+        break;
+    }
+  }
+  return c;
+}
+
+/// How the source counts FLOPs (see the traps in the data's README).
+static FlopConvention conventionOf(const Point &p) {
+  FlopConvention f;
+  std::string text = StringRef(p.source + " " + p.notes).lower();
+  StringRef t(text);
+  f.hardware = t.contains("hardware tfl") || t.contains("hardware flop");
+  f.causalHalved = t.contains("megatron-bridge") ||
+                   (t.contains("maxtext") && !t.contains("full attention"));
+  return f;
+}
+
+/// Peak in FLOP/s that the source divides by.
+static double peakOf(const Point &p, const Case &c) {
+  StringRef notes = p.notes;
+  if (notes.contains("989 (BF16)/1979 (FP8)")) {
+    bool fp8 = c.precision.linear != DataType::BF16;
+    if (c.cluster.chip.architecture == Architecture::Blackwell)
+      return (fp8 ? 4900 : 2450) * 1e12;
+    return (fp8 ? 1979 : 989) * 1e12;
+  }
+  return c.cluster.chip.peak(DataType::BF16);
+}
+
+Expected<double> tessera::measuredStepTime(const Point &p, const Case &c) {
+  double gpus = double(c.layout.numGPUs());
+  double batch = double(p.globalBatch);
+  switch (p.metric) {
+  case Metric::StepTime:
+    return p.value;
+  case Metric::TokensPerSecond:
+    return batch * p.sequence / (p.value * gpus);
+  case Metric::Tflops:
+    return conventionalFlops(c.shape, p.globalBatch, conventionOf(p)) /
+           (p.value * 1e12 * gpus);
+  case Metric::Mfu:
+    return conventionalFlops(c.shape, p.globalBatch, conventionOf(p)) /
+           (p.value / 100 * peakOf(p, c) * gpus);
+  default:
+    return makeError(p.id + ": " + nameOf(p.metric) +
+                     " says nothing about one step");
+  }
+}
+
+double tessera::measuredMemory(const Point &p, bool &allocated) {
+  std::string notes = StringRef(p.notes).lower();
+  StringRef n(notes);
+  allocated = n.contains("allocated");
+  bool gib = n.contains("gib") || allocated ||
+             StringRef(p.source).contains("bigscience");
+  return p.value * (gib ? kGiB : 1e9);
+}
+
+Prediction tessera::predict(const Case &c, const CostConstants &constants) {
+  StepModel model{c.cluster, constants.chip(c.cluster.chip),
+                  constants.stack(c.stack), c.traits};
+  return {stepTime(c.features, c.layout, c.workload, model),
+          memoryUse(c.features, c.layout, c.workload, c.cluster)};
+}

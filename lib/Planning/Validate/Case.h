@@ -1,0 +1,54 @@
+//===- Case.h - a run made ready to predict -------------------------------===//
+//
+// From a row's columns and notes to cluster, model shape, layout, workload and
+// features; everything here is a fact of the source or a documented default of
+// its framework, nothing is fitted.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_LIB_PLANNING_VALIDATE_CASE_H
+#define TESSERA_LIB_PLANNING_VALIDATE_CASE_H
+
+#include "ClosedForm.h"
+#include "Point.h"
+#include "tessera/CostModel/Memory.h"
+#include "tessera/CostModel/Step.h"
+
+namespace tessera {
+
+struct Case {
+  std::vector<const Point *> points; ///< the rows of the run
+  std::string stack;
+  StackTraits traits;
+  Cluster cluster;
+  ModelShape shape;
+  Precision precision;
+  Layout layout;
+  Workload workload;
+  ModelFeatures features;
+  /// The source does not say what is recomputed; inferred from memory.
+  bool recomputeInferred = false;
+};
+
+/// The framework that a source's rows were measured with.
+std::string stackOf(const Point &point);
+
+/// Fails where the run cannot be modelled (another vendor's chip, say).
+llvm::Expected<Case> makeCase(std::vector<const Point *> points);
+
+/// Seconds of a step that the row's metric means; fails where the metric says
+/// nothing about a step.
+llvm::Expected<double> measuredStepTime(const Point &point, const Case &c);
+
+/// Bytes that a memory row means, and whether it is what the allocator handed
+/// out (otherwise what the device showed).
+double measuredMemory(const Point &point, bool &allocated);
+
+struct Prediction {
+  StepTime step;
+  MemoryUse memory;
+};
+Prediction predict(const Case &c, const CostConstants &constants);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_PLANNING_VALIDATE_CASE_H

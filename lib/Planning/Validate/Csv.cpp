@@ -1,0 +1,75 @@
+//===- Csv.cpp - comma-separated values with a header ---------------------===//
+#include "Csv.h"
+#include "tessera/Support/Error.h"
+
+using namespace llvm;
+using namespace tessera;
+
+StringRef CsvTable::field(size_t row, StringRef column) const {
+  auto it = columns.find(column);
+  return it == columns.end() ? StringRef() : StringRef(rows[row][it->second]);
+}
+
+Expected<CsvTable> tessera::parseCsv(StringRef text, StringRef name) {
+  CsvTable table;
+  std::vector<std::string> row;
+  std::string field;
+  unsigned line = 1, begin = 1;
+  bool quoted = false, any = false;
+  auto endRow = [&]() -> Error {
+    row.push_back(std::move(field));
+    field.clear();
+    if (table.header.empty()) {
+      table.header = row;
+      for (size_t i = 0; i < row.size(); ++i)
+        table.columns[row[i]] = i;
+    } else if (row.size() == table.header.size()) {
+      table.rows.push_back(row);
+      table.lines.push_back(begin);
+    } else {
+      return makeError(name + ":" + Twine(begin) + ": expected " +
+                       Twine(table.header.size()) + " fields, got " +
+                       Twine(row.size()));
+    }
+    row.clear();
+    any = false;
+    return Error::success();
+  };
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (c == '\n')
+      ++line;
+    if (quoted) {
+      if (c == '"' && i + 1 < text.size() && text[i + 1] == '"') {
+        field += '"';
+        ++i;
+      } else if (c == '"') {
+        quoted = false;
+      } else {
+        field += c;
+      }
+    } else if (c == '"') {
+      quoted = any = true;
+    } else if (c == ',') {
+      row.push_back(std::move(field));
+      field.clear();
+      any = true;
+    } else if (c == '\n') {
+      if (any || !row.empty())
+        if (Error e = endRow())
+          return e;
+      begin = line;
+    } else if (c != '\r') {
+      field += c;
+      any = true;
+    }
+  }
+  if (quoted)
+    return makeError(name + ":" + Twine(begin) + ": a quote is not closed");
+  if (any || !row.empty())
+    if (Error e = endRow())
+      return e;
+  if (table.header.empty())
+    return makeError(name + ": no header line");
+  return table;
+}

@@ -1,0 +1,46 @@
+//===- Point.h - one published measurement --------------------------------===//
+#ifndef TESSERA_LIB_PLANNING_VALIDATE_POINT_H
+#define TESSERA_LIB_PLANNING_VALIDATE_POINT_H
+
+#include "Csv.h"
+#include <cstdint>
+
+namespace tessera {
+
+enum class Metric : uint8_t {
+  StepTime,
+  TokensPerSecond,
+  Tflops,
+  Mfu,
+  Memory,
+  GpuHours,
+  Days,
+};
+llvm::StringRef nameOf(Metric metric);
+
+/// A row of the file; 0 or "" where the source says nothing.
+struct Point {
+  std::string id, run, source, table, model, chip, interconnect, precision;
+  std::string sequenceParallel, recompute, notes;
+  int64_t layers = 0, hidden = 0, heads = 0, kvHeads = 0, ffn = 0, vocab = 0;
+  int64_t sequence = 0, experts = 0, topk = 0;
+  double paramsB = 0, activeB = 0;
+  int64_t gpus = 0, gpusPerNode = 0, dp = 0, tp = 0, pp = 0, ep = 0, cp = 0;
+  int64_t zeroStage = -1, vpp = 0;
+  int64_t microBatch = 0, globalBatch = 0;
+  Metric metric = Metric::StepTime;
+  double value = 0;
+  bool complete = false;
+  unsigned line = 0;
+};
+
+/// Fails on a missing column, a field that is no number, or an unknown metric.
+llvm::Expected<std::vector<Point>> readPoints(llvm::StringRef text,
+                                              llvm::StringRef name);
+
+/// The number after "key=" in a note ("moe_ffn=2048"), or 0.
+int64_t noteNumber(llvm::StringRef notes, llvm::StringRef key);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_PLANNING_VALIDATE_POINT_H

@@ -1,0 +1,145 @@
+//===- Validate.cpp - predictions against published measurements ----------===//
+#include "tessera/Planning/Validate.h"
+#include "Report.h"
+#include "tessera/Support/File.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace llvm;
+using namespace tessera;
+
+/// Order of trust: a time needs no convention, tokens only the batch.
+static int preference(Metric m) {
+  switch (m) {
+  case Metric::StepTime:
+    return 3;
+  case Metric::TokensPerSecond:
+    return 2;
+  case Metric::Tflops:
+    return 1;
+  case Metric::Mfu:
+    return 0;
+  default:
+    return -1;
+  }
+}
+
+static Report evaluate(const std::vector<Case> &cases,
+                       const CostConstants &constants) {
+  Report report;
+  for (const Case &c : cases) {
+    Outcome o;
+    o.run = &c;
+    o.prediction = predict(c, constants);
+    int best = -1;
+    for (const Point *p : c.points) {
+      o.complete |= p->complete;
+      if (p->metric == Metric::Memory) {
+        bool allocated = false;
+        o.measuredMemory = measuredMemory(*p, allocated);
+        o.predictedMemory = allocated ? o.prediction.memory.allocated()
+                                      : o.prediction.memory.total();
+      } else if (preference(p->metric) > best) {
+        Expected<double> measured = measuredStepTime(*p, c);
+        if (!measured) {
+          consumeError(measured.takeError());
+          continue;
+        }
+        best = preference(p->metric);
+        o.metric = p->metric;
+        o.measured = *measured;
+      }
+    }
+    report.outcomes.push_back(std::move(o));
+  }
+  findSweeps(report);
+  return report;
+}
+
+static Error validate(const ValidateOptions &options, raw_ostream &out) {
+  Expected<std::string> text = readFile(options.points);
+  if (!text)
+    return text.takeError();
+  Expected<std::vector<Point>> points = readPoints(*text, options.points);
+  if (!points)
+    return points.takeError();
+  std::vector<CostConstants> sets;
+  if (options.constants.empty()) {
+    sets.push_back(defaultConstants());
+  } else {
+    Expected<std::string> json = readFile(options.constants);
+    if (!json)
+      return json.takeError();
+    Expected<json::Value> value = parseJson(*json, options.constants);
+    if (!value)
+      return value.takeError();
+    json::Array one;
+    const json::Array *all = value->getAsArray();
+    if (!all) {
+      one.push_back(*value);
+      all = &one;
+    }
+    for (const json::Value &v : *all) {
+      Expected<CostConstants> c = readConstants(v, options.constants);
+      if (!c)
+        return c.takeError();
+      sets.push_back(std::move(*c));
+    }
+    if (sets.empty())
+      return makeError(options.constants + ": holds no constants");
+  }
+  // Rows of one run, in order of appearance.
+  MapVector<StringRef, std::vector<const Point *>> runs;
+  for (const Point &p : *points)
+    if (StringRef(p.source).contains(options.source))
+      runs[p.run].push_back(&p);
+  if (runs.empty())
+    return makeError(options.points + ": no row" +
+                     (options.source.empty()
+                          ? ""
+                          : " whose source contains '" + options.source + "'"));
+  std::vector<Case> cases;
+  std::vector<std::pair<std::string, std::string>> skipped;
+  for (auto &[run, rows] : runs) {
+    if (!llvm::any_of(rows, [](const Point *p) { return p->complete; })) {
+      skipped.push_back({run.str(), "the configuration is not complete"});
+      continue;
+    }
+    Expected<Case> c = makeCase(rows);
+    if (c)
+      cases.push_back(std::move(*c));
+    else
+      skipped.push_back({run.str(), toString(c.takeError())});
+  }
+  if (sets.size() > 1) {
+    // For the fit: one list of predictions for each set, runs as in "runs".
+    json::Array ids, lists;
+    for (const Case &c : cases)
+      ids.push_back(c.points.front()->run);
+    for (const CostConstants &constants : sets) {
+      json::Array list;
+      for (const Case &c : cases)
+        list.push_back(predict(c, constants).step.seconds);
+      lists.push_back(std::move(list));
+    }
+    out << json::Value(json::Object{{"runs", std::move(ids)},
+                                    {"predicted", std::move(lists)}})
+        << '\n';
+    return Error::success();
+  }
+  Report report = evaluate(cases, sets.front());
+  report.skipped = std::move(skipped);
+  if (options.json)
+    out << formatv("{0:2}", toJson(report)) << '\n';
+  else
+    printText(report, options.runs, out);
+  return Error::success();
+}
+
+int tessera::runValidate(const ValidateOptions &options, raw_ostream &out,
+                         raw_ostream &err) {
+  if (Error e = validate(options, out)) {
+    err << "error: " << toString(std::move(e)) << '\n';
+    return 1;
+  }
+  return 0;
+}
