@@ -31,8 +31,8 @@ tessera::stackFields() {
           {"tp_overlap", &S::tpOverlap},
           {"dp_overlap", &S::dpOverlap},
           {"ep_overlap", &S::epOverlap},
+          {"gradient_traffic", &S::gradientTraffic},
           {"pp_overlap", &S::ppOverlap},
-          {"step_overhead", &S::stepOverhead},
           {"jitter", &S::jitter}};
 }
 

@@ -5,6 +5,7 @@
 //                   fused softmax, dropout, all-reduce tensor parallelism,
 //                   gradient reduction after the backward pass.
 //   megatron-deepspeed  Megatron-DeepSpeed of the same age: the same blocks.
+//   bigscience-2022     BigScience's fork of it while BLOOM was being prepared.
 //   megatron-2022   arXiv 2205.05198: adds sequence parallelism and selective
 //                   recomputation, gradient accumulation fused into matmuls.
 //   nemo            NeMo with Transformer Engine: fused attention, tensor- and
@@ -41,6 +42,7 @@ static const std::map<std::string, StackTraits> &table() {
     old.dropout = true;
     t["megatron-2021"] = old;
     t["megatron-deepspeed"] = old;
+    t["bigscience-2022"] = old;
     StackTraits y2022 = old;
     y2022.fusedGradientAccumulation = true;
     t["megatron-2022"] = y2022;

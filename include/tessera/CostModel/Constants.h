@@ -50,10 +50,10 @@ struct StackConstants {
   double tpOverlap = 0.3;
   double dpOverlap = 0.7;
   double epOverlap = 0.0;
+  /// Traffic of adding a microbatch's weight gradients to their sum in a pass
+  /// of its own, relative to reading once and updating once.
+  double gradientTraffic = 1.5;
   double ppOverlap = 0.5;
-  /// Seconds per step outside the model (loader, logging, norm, optimizer
-  /// launches).
-  double stepOverhead = 0.01;
   /// Share of a step lost per doubling of the nodes (stragglers, jitter).
   double jitter = 0.004;
 };

@@ -29,7 +29,9 @@ std::string tessera::stackOf(const Point &p) {
     return "megatron-2022";
   if (has("2104.04473"))
     return p.zeroStage == 3 ? "deepspeed" : "megatron-2021";
-  if (has("megatron-deepspeed") || has("bigscience") || has("vtrain"))
+  if (has("bigscience"))
+    return "bigscience-2022"; // its fork on DeepSpeed's pipeline engine
+  if (has("megatron-deepspeed") || has("vtrain"))
     return "megatron-deepspeed";
   if (has("dgxc") || has("nemo"))
     return "nemo";
@@ -225,7 +227,7 @@ Expected<Case> tessera::makeCase(std::vector<const Point *> points) {
     w.weightBytes = 2;
     w.gradientBytes = pure ? 2 : 4;
   } else if (StringRef(c.stack).starts_with("megatron-2") ||
-             c.stack == "megatron-deepspeed") {
+             c.stack == "megatron-deepspeed" || c.stack == "bigscience-2022") {
     // DDP sums 16- or 32-bit buffers; 32 where they accumulate in 32 bits.
     w.gradientCommBytes = 4;
   }

@@ -97,12 +97,13 @@ public:
       op.backward.bytesWritten += (inPlace ? 4 : 2) * weights;
     }
     op.savedBytes = int64_t(saved);
-    op.forwardLaunches = 1;
-    op.backwardLaunches = 2;
+    // Libraries start one kernel per expert.
+    op.forwardLaunches = int(batch);
+    op.backwardLaunches = int(2 * batch);
     if (in < 2) {
       // Quantising input and gradient, each with its transpose.
-      op.forwardLaunches += 1;
-      op.backwardLaunches += 1;
+      op.forwardLaunches += int(batch);
+      op.backwardLaunches += int(batch);
       quantise(batch * m * k, batch * m * n);
     }
     block.ops.push_back(op);

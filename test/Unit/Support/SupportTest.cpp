@@ -1,0 +1,128 @@
+//===- SupportTest.cpp - units, tables, JSON, files, suggestions ----------===//
+#include "tessera/Support/File.h"
+#include "tessera/Support/Json.h"
+#include "tessera/Support/Suggest.h"
+#include "tessera/Support/Table.h"
+#include "tessera/Support/Units.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "gtest/gtest.h"
+
+using namespace llvm;
+using namespace tessera;
+
+static std::string message(Error e) { return toString(std::move(e)); }
+
+TEST(Units, ReadsDecimalAndBinaryBytes) {
+  EXPECT_DOUBLE_EQ(cantFail(parseBytes("80GB")), 80e9);
+  EXPECT_DOUBLE_EQ(cantFail(parseBytes(" 80 GiB ")), 80 * 1073741824.0);
+  EXPECT_DOUBLE_EQ(cantFail(parseBytes("1e3")), 1000.0);
+  EXPECT_EQ(message(parseBytes("12 parsec").takeError()),
+            "unknown unit 'parsec' in '12 parsec'; expected one of B, KB, MB, "
+            "GB, TB, KiB, MiB, GiB, TiB");
+  EXPECT_TRUE(StringRef(message(parseBytes("lots").takeError()))
+                  .contains("'lots' is not a size"));
+  EXPECT_TRUE(
+      StringRef(message(parseBytes("-1 GB").takeError())).contains("negative"));
+}
+
+TEST(Units, ReadsCountsAndDurations) {
+  EXPECT_DOUBLE_EQ(cantFail(parseCount("6.7B")), 6.7e9);
+  EXPECT_DOUBLE_EQ(cantFail(parseCount("1.4T")), 1.4e12);
+  EXPECT_DOUBLE_EQ(cantFail(parseCount("300e9")), 300e9);
+  EXPECT_DOUBLE_EQ(cantFail(parseDuration("1.5h")), 5400.0);
+  EXPECT_DOUBLE_EQ(cantFail(parseDuration("20ms")), 0.02);
+  EXPECT_TRUE(StringRef(message(parseDuration("3 fortnights").takeError()))
+                  .contains("unknown unit 'fortnights'"));
+}
+
+TEST(Units, PrintsWithThreeDigits) {
+  EXPECT_EQ(formatBytes(71.3 * kGiB), "71.3 GiB");
+  EXPECT_EQ(formatBytes(512), "512 B");
+  EXPECT_EQ(formatCount(46.7e9), "46.7B");
+  EXPECT_EQ(formatDuration(0.0034), "3.40 ms");
+  EXPECT_EQ(formatDuration(1.284), "1.28 s");
+  EXPECT_EQ(formatDuration(3 * 86400), "3.0 days");
+  EXPECT_EQ(formatPercent(0.434), "43.4 %");
+}
+
+TEST(Table, ShortensTextNotNumbers) {
+  TextTable t;
+  t.column("name", TextTable::Align::Left).column("value");
+  t.row({"a-rather-long-name-that-does-not-fit", "12345"});
+  t.row({"b"});
+  std::string out;
+  raw_string_ostream os(out);
+  t.print(os, 24);
+  EXPECT_EQ(out, "name               value\n"
+                 "------------------------\n"
+                 "a-rather-long-n..  12345\n"
+                 "b\n");
+}
+
+TEST(Table, KeepsNumbersWhenNothingCanShrink) {
+  TextTable t;
+  t.column("first").column("second");
+  t.row({"1234567890", "1234567890"});
+  std::string out;
+  raw_string_ostream os(out);
+  t.print(os, 10);
+  EXPECT_NE(out.find("1234567890  1234567890"), std::string::npos);
+}
+
+TEST(Suggest, NearestNameOnly) {
+  EXPECT_EQ(nearestName("h100-smx", {"h100-sxm", "a100", "b200"}), "h100-sxm");
+  EXPECT_EQ(didYouMean("zzzzzz", {"h100-sxm", "a100"}), "");
+  EXPECT_EQ(didYouMean("A10", {"h100-sxm", "a100"}), "; did you mean 'a100'?");
+}
+
+TEST(Json, NamesFieldExpectedAndGot) {
+  json::Value value = cantFail(parseJson(
+      R"({"count": "three", "half": 0.5, "inner": {"layers": 1, "layer": 2}})",
+      "f.json"));
+  JsonObject o = cantFail(JsonObject::get(value, "f.json"));
+  int64_t count = 0;
+  EXPECT_EQ(message(o.read("count", count)),
+            "f.json: field 'count' should be an integer, got \"three\"");
+  EXPECT_EQ(message(o.read("half", count)),
+            "f.json: field 'half' should be an integer, got 0.5");
+  double missing = 7;
+  EXPECT_FALSE(bool(o.read("absent", missing)));
+  EXPECT_EQ(missing, 7);
+  EXPECT_EQ(message(o.require("absent", missing)),
+            "f.json: field 'absent' is missing");
+  auto inner = cantFail(o.child("inner"));
+  ASSERT_TRUE(inner.has_value());
+  EXPECT_FALSE(bool(inner->read("layers", count)));
+  EXPECT_EQ(message(inner->checkAllRead()),
+            "f.json: inner: unknown field 'layer'; did you mean 'layers'?");
+}
+
+TEST(Json, SyntaxErrorsNameTheFile) {
+  std::string m = message(parseJson("{", "broken.json").takeError());
+  EXPECT_TRUE(StringRef(m).starts_with("broken.json: ")) << m;
+}
+
+TEST(File, WritesWholeOrNotAtAll) {
+  SmallString<128> dir;
+  ASSERT_FALSE(sys::fs::createUniqueDirectory("tessera-file", dir));
+  SmallString<128> path(dir);
+  sys::path::append(path, "out.txt");
+  cantFail(writeFileAtomically(path, [](raw_ostream &os) { os << "one"; }));
+  cantFail(writeFileAtomically(path, [](raw_ostream &os) { os << "two"; }));
+  EXPECT_EQ(cantFail(readFile(path)), "two");
+  // Only the file itself is left behind.
+  std::error_code ec;
+  int files = 0;
+  for (sys::fs::directory_iterator it(dir, ec), end; it != end && !ec;
+       it.increment(ec))
+    ++files;
+  EXPECT_EQ(files, 1);
+  SmallString<128> nowhere(dir);
+  sys::path::append(nowhere, "missing", "out.txt");
+  std::string m =
+      message(writeFileAtomically(nowhere, [](raw_ostream &os) { os << "x"; }));
+  EXPECT_TRUE(StringRef(m).starts_with("cannot write '")) << m;
+  sys::fs::remove_directories(dir);
+}
