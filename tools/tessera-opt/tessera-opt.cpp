@@ -6,6 +6,7 @@
 #ifdef TESSERA_TEST_PASSES
 namespace tessera::test {
 void registerTesseraDialectTestPasses();
+void registerImportTestPasses();
 } // namespace tessera::test
 #endif
 
@@ -15,6 +16,7 @@ int main(int argc, char **argv) {
   tessera::registerAllPasses();
 #ifdef TESSERA_TEST_PASSES
   tessera::test::registerTesseraDialectTestPasses();
+  tessera::test::registerImportTestPasses();
 #endif
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "Tessera pass driver\n", registry));

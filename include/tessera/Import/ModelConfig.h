@@ -1,0 +1,118 @@
+//===- ModelConfig.h - a dense decoder, whatever its architecture ---------===//
+//
+// What a Hugging Face config.json says, brought to one form for all supported
+// architectures: sizes, which parts exist, and for each parameter its name in
+// the checkpoint, its shape and how it is carved out. Plain C++, no MLIR type,
+// so that the planner can read a model without building it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_IMPORT_MODELCONFIG_H
+#define TESSERA_IMPORT_MODELCONFIG_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/JSON.h"
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// One parameter (or, with `{layer}` in its name, one per layer).
+struct ParameterRef {
+  std::string symbol;     ///< name in the program
+  std::string checkpoint; ///< name in the checkpoint
+  std::vector<int64_t> shape;
+  /// A part of a fused tensor: reshape to `reshape`, take `index` along `dim`.
+  std::vector<int64_t> reshape;
+  int64_t dim = 0, index = 0;
+  /// Shape that a fused tensor has in the checkpoint; empty where the tensor is
+  /// taken whole.
+  std::vector<int64_t> storedShape;
+  double initMean = 0.0, initStd = 0.0;
+  /// Dimension 0 is the vocabulary and may be padded when it is split.
+  bool padded = false;
+
+  bool isLayered() const {
+    return checkpoint.find("{layer}") != std::string::npos;
+  }
+};
+
+struct LinearRef {
+  ParameterRef weight;
+  std::optional<ParameterRef> bias;
+  bool inOut = false; ///< weight is [in, out]
+};
+
+struct NormRef {
+  ParameterRef weight;
+  std::optional<ParameterRef> bias;
+};
+
+/// Parameters of `#tessera.rotary`, see there.
+struct RotaryConfig {
+  double theta = 10000.0;
+  int64_t dim = 0;
+  std::string scaling = "none"; ///< none, linear, llama3 or yarn
+  std::optional<double> factor, lowFreqFactor, highFreqFactor, betaFast,
+      betaSlow, attentionFactor, mscale, mscaleAllDim;
+  bool truncate = true;
+  int64_t originalPositions = 0;
+};
+
+struct ModelConfig {
+  std::string architecture; ///< "LlamaForCausalLM"
+  std::string dtype;        ///< of the checkpoint: "f32", "bf16", "f16" or ""
+  int64_t hidden = 0, layers = 0, heads = 0, kvHeads = 0, headDim = 0;
+  int64_t intermediate = 0, vocab = 0, maxPositions = 0;
+  /// Sliding window of each layer, 0 for none.
+  std::vector<int64_t> windows;
+  double attentionScale = 1.0;
+  bool layerNorm = false; ///< layer norm (else RMS norm)
+  double normEps = 1e-6;
+  std::string activation; ///< gelu, gelu_tanh, silu or relu
+  bool parallelResidual = false;
+  std::optional<RotaryConfig> rotary; ///< without it: learned positions
+
+  ParameterRef embedding;
+  std::optional<ParameterRef> positions;
+  NormRef attentionNorm, mlpNorm, finalNorm;
+  LinearRef q, k, v, o;
+  std::optional<NormRef> qNorm, kNorm; ///< RMS norms of each head
+  std::optional<LinearRef> gate;       ///< gated MLP
+  LinearRef up, down;
+  std::optional<ParameterRef> head; ///< absent: tied to the embedding
+  /// Prefix that a checkpoint of the bare model lacks ("transformer.").
+  std::string prefix;
+  /// Endings of tensors that checkpoints hold and the model does not read
+  /// (masks, frequencies).
+  std::vector<std::string> ignoredTensors;
+
+  /// Every parameter, in the order of the program.
+  void
+  forEachParameter(llvm::function_ref<void(const ParameterRef &)> visit) const;
+  /// The same, to change them.
+  void updateParameters(llvm::function_ref<void(ParameterRef &)> update);
+  int64_t numParameters() const;
+};
+
+/// The supported architectures, as `architectures` in config.json names them.
+llvm::ArrayRef<llvm::StringRef> getSupportedArchitectures();
+
+/// Reads a parsed config.json; `path` is named in errors, which say the field,
+/// what is expected and what was there.
+llvm::Expected<ModelConfig> parseModelConfig(const llvm::json::Value &json,
+                                             llvm::StringRef path);
+
+/// Reads `path`, a model folder or its config.json.
+llvm::Expected<ModelConfig> readModelConfig(llvm::StringRef path);
+
+/// Where the config lies: `path` itself, or config.json in the folder `path`.
+llvm::Expected<std::string> findModelConfig(llvm::StringRef path);
+
+} // namespace tessera
+
+#endif // TESSERA_IMPORT_MODELCONFIG_H

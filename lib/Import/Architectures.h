@@ -1,0 +1,44 @@
+//===- Architectures.h - one reader per family of architectures -----------===//
+#ifndef LIB_IMPORT_ARCHITECTURES_H
+#define LIB_IMPORT_ARCHITECTURES_H
+
+#include "lib/Import/ConfigReader.h"
+#include "tessera/Import/ModelConfig.h"
+
+namespace tessera {
+
+/// More layers than this are a mistake in the config.
+inline constexpr int64_t kMaxLayers = 100000;
+
+/// Each fills `config` from a config.json of its architecture; failures go to
+/// the reader.
+void readLlamaFamily(const ConfigReader &reader, ModelConfig &config);
+void readGPT2(const ConfigReader &reader, ModelConfig &config);
+void readGPTNeoX(const ConfigReader &reader, ModelConfig &config);
+
+/// Rotary parameters of either spelling (`rope_scaling` beside `rope_theta`, or
+/// `rope_parameters`); `theta` and `partialFactor` are what the architecture
+/// takes where neither says.
+RotaryConfig readRotary(const ConfigReader &reader, const ModelConfig &config,
+                        double theta, double partialFactor);
+
+/// The activation that the field `name` chooses.
+std::string readActivation(const ConfigReader &reader, llvm::StringRef name,
+                           llvm::StringRef otherwise);
+
+/// Heads against widths: what every architecture demands.
+void checkHeads(const ConfigReader &reader, const ModelConfig &config,
+                llvm::StringRef headsName, llvm::StringRef kvHeadsName);
+
+/// Shorthands for the parameters of a family.
+ParameterRef makeMatrix(llvm::StringRef symbol, llvm::StringRef checkpoint,
+                        int64_t rows, int64_t columns, double std);
+ParameterRef makeVector(llvm::StringRef symbol, llvm::StringRef checkpoint,
+                        int64_t size, double mean);
+/// Norm `name` of `size`; `checkpoint` lacks its ".weight".
+NormRef makeNorm(llvm::StringRef symbol, llvm::StringRef checkpoint,
+                 int64_t size, bool bias);
+
+} // namespace tessera
+
+#endif // LIB_IMPORT_ARCHITECTURES_H

@@ -1,0 +1,103 @@
+//===- CheckWeights.cpp - a checkpoint against the model that reads it ----===//
+//
+// Looks at headers only. A tensor that nobody reads is an error too: where the
+// config says "no bias" and the checkpoint has biases, ignoring them gives
+// wrong numbers.
+//
+//===----------------------------------------------------------------------===//
+#include "tessera/Import/Import.h"
+#include "tessera/Runtime/Checkpoint.h"
+#include "tessera/Support/Error.h"
+
+#include <set>
+
+using namespace tessera;
+using llvm::StringRef;
+using llvm::Twine;
+
+/// A checkpoint of the bare model lacks the prefix: none of its tensors has it,
+/// and the embedding is there without it.
+static void adaptPrefix(const rt::Checkpoint &checkpoint, ModelConfig &config) {
+  StringRef embedding = config.embedding.checkpoint;
+  if (!embedding.consume_front(config.prefix) ||
+      checkpoint.find(config.embedding.checkpoint) ||
+      !checkpoint.find(embedding.str()))
+    return;
+  config.updateParameters([&](ParameterRef &parameter) {
+    StringRef name = parameter.checkpoint;
+    if (name.consume_front(config.prefix))
+      parameter.checkpoint = name.str();
+  });
+  config.prefix.clear();
+}
+
+static std::string layerName(const ParameterRef &parameter, int64_t layer) {
+  std::string name = parameter.checkpoint;
+  size_t at = name.find("{layer}");
+  if (at != std::string::npos)
+    name.replace(at, 7, std::to_string(layer));
+  return name;
+}
+
+static llvm::Error checkTensor(const rt::Checkpoint &checkpoint,
+                               const ParameterRef &parameter,
+                               const std::string &name) {
+  const std::vector<int64_t> &stored =
+      parameter.storedShape.empty() ? parameter.shape : parameter.storedShape;
+  const rt::TensorInfo *tensor = checkpoint.find(name);
+  if (!tensor) {
+    std::string near = checkpoint.nearest(name);
+    return makeError("'" + checkpoint.path() + "': tensor '" + name +
+                     "' is missing, expected shape " +
+                     rt::shapeToString(stored) +
+                     (near.empty() ? "" : "; did you mean '" + near + "'?"));
+  }
+  if (tensor->shape != stored)
+    return makeError("'" + tensor->file->path() + "': tensor '" + name +
+                     "': expected shape " + rt::shapeToString(stored) +
+                     ", got " + rt::shapeToString(tensor->shape));
+  rt::SliceRequest request;
+  request.globalShape = request.size = parameter.shape;
+  request.offset.assign(parameter.shape.size(), 0);
+  if (!parameter.reshape.empty())
+    request.view =
+        rt::TensorView{parameter.reshape, parameter.dim, parameter.index};
+  if (rt::Status status = rt::checkSlice(*tensor, request, rt::DType::F32))
+    return makeError(status.message());
+  return llvm::Error::success();
+}
+
+llvm::Error tessera::checkWeights(StringRef path, ModelConfig &config) {
+  rt::Expected<rt::Checkpoint> checkpoint = rt::Checkpoint::open(path.str());
+  if (!checkpoint)
+    return makeError(checkpoint.message());
+  adaptPrefix(*checkpoint, config);
+
+  std::set<std::string> read;
+  std::string failure;
+  config.forEachParameter([&](const ParameterRef &parameter) {
+    int64_t count = parameter.isLayered() ? config.layers : 1;
+    for (int64_t layer = 0; layer < count && failure.empty(); ++layer) {
+      std::string name = layerName(parameter, layer);
+      if (llvm::Error error = checkTensor(*checkpoint, parameter, name))
+        failure = llvm::toString(std::move(error));
+      read.insert(name);
+    }
+  });
+  if (!failure.empty())
+    return makeError(failure);
+
+  for (const auto &entry : checkpoint->tensors()) {
+    StringRef name = entry.first;
+    bool ignored =
+        llvm::any_of(config.ignoredTensors, [&](const std::string &ending) {
+          return name.ends_with(ending);
+        });
+    if (!ignored && !read.count(entry.first))
+      return makeError("'" + entry.second.file->path() + "': tensor '" + name +
+                       "' is not read by a " + config.architecture +
+                       " with this config.json: the two do not belong "
+                       "together");
+  }
+  return llvm::Error::success();
+}

@@ -1,0 +1,99 @@
+//===- GPTNeoX.cpp - GPTNeoXForCausalLM -----------------------------------===//
+//
+// Layer norms, rotary embedding of the first part of each head, attention and
+// MLP in parallel or one after the other. Queries, keys and values are fused
+// and interleaved by head: [heads, 3, head_dim, hidden]. Names and defaults are
+// those of `transformers` (configuration_gpt_neox.py, modeling_gpt_neox.py).
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Import/Architectures.h"
+
+#include <cmath>
+
+using namespace tessera;
+using llvm::StringRef;
+using llvm::Twine;
+
+void tessera::readGPTNeoX(const ConfigReader &reader, ModelConfig &config) {
+  config.hidden = reader.integer({"hidden_size"}, 6144);
+  config.layers = reader.integer({"num_hidden_layers"}, 44, 1, kMaxLayers);
+  config.heads = reader.integer({"num_attention_heads"}, 64);
+  config.vocab = reader.integer({"vocab_size"}, 50432);
+  config.intermediate = reader.integer({"intermediate_size"}, 24576);
+  config.maxPositions = reader.integer({"max_position_embeddings"}, 2048);
+  config.kvHeads = config.heads;
+  if (config.hidden % config.heads != 0)
+    reader.failField("hidden_size", "(" + Twine(config.hidden) +
+                                        ") must be a multiple of "
+                                        "'num_attention_heads' (" +
+                                        Twine(config.heads) + ")");
+  config.headDim = std::max<int64_t>(config.hidden / config.heads, 1);
+
+  config.layerNorm = true;
+  config.normEps = reader.number({"layer_norm_eps"}, 1e-5);
+  config.activation = readActivation(reader, "hidden_act", "gelu");
+  config.attentionScale = 1.0 / std::sqrt(static_cast<double>(config.headDim));
+  config.parallelResidual = reader.boolean("use_parallel_residual", true);
+  config.rotary =
+      readRotary(reader, config, reader.number({"rotary_emb_base"}, 10000.0),
+                 reader.number({"rotary_pct"}, 0.25));
+  config.windows.assign(config.layers, 0);
+
+  double std = reader.number({"initializer_range"}, 0.02);
+  bool attentionBias = reader.boolean("attention_bias", true);
+  config.prefix = "gpt_neox.";
+  config.ignoredTensors = {".attention.bias", ".attention.masked_bias",
+                           ".rotary_emb.inv_freq"};
+  const std::string layer = "gpt_neox.layers.{layer}.";
+  int64_t hidden = config.hidden, heads = config.heads, dim = config.headDim;
+
+  auto linear = [&](StringRef symbol, StringRef path, int64_t out, int64_t in,
+                    bool bias) {
+    LinearRef ref;
+    ref.weight =
+        makeMatrix(symbol, (layer + path + ".weight").str(), out, in, std);
+    if (bias)
+      ref.bias = makeVector((symbol + "_bias").str(),
+                            (layer + path + ".bias").str(), out, 0.0);
+    return ref;
+  };
+  auto part = [&](StringRef symbol, int64_t index) {
+    LinearRef ref = linear(symbol, "attention.query_key_value", hidden, hidden,
+                           attentionBias);
+    ref.weight.storedShape = {3 * hidden, hidden};
+    ref.weight.reshape = {heads, 3, dim, hidden};
+    ref.weight.dim = 1;
+    ref.weight.index = index;
+    if (ref.bias) {
+      ref.bias->storedShape = {3 * hidden};
+      ref.bias->reshape = {heads, 3, dim};
+      ref.bias->dim = 1;
+      ref.bias->index = index;
+    }
+    return ref;
+  };
+  config.embedding = makeMatrix("embed", "gpt_neox.embed_in.weight",
+                                config.vocab, hidden, std);
+  config.embedding.padded = true;
+  config.attentionNorm =
+      makeNorm("attention_norm", layer + "input_layernorm", hidden, true);
+  config.q = part("q", 0);
+  config.k = part("k", 1);
+  config.v = part("v", 2);
+  config.o = linear("o", "attention.dense", hidden, hidden, attentionBias);
+  config.mlpNorm =
+      makeNorm("mlp_norm", layer + "post_attention_layernorm", hidden, true);
+  config.up =
+      linear("up", "mlp.dense_h_to_4h", config.intermediate, hidden, true);
+  config.down =
+      linear("down", "mlp.dense_4h_to_h", hidden, config.intermediate, true);
+  config.finalNorm =
+      makeNorm("final_norm", "gpt_neox.final_layer_norm", hidden, true);
+  if (reader.boolean("tie_word_embeddings", false)) {
+    config.ignoredTensors.push_back("embed_out.weight");
+  } else {
+    config.head =
+        makeMatrix("head", "embed_out.weight", config.vocab, hidden, std);
+    config.head->padded = true;
+  }
+}

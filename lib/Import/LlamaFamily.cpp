@@ -1,0 +1,178 @@
+//===- LlamaFamily.cpp - Llama, Mistral, Qwen2 and Qwen3 ------------------===//
+//
+// One block: RMS norms, rotary embedding, grouped-query attention, gated MLP.
+// The architectures differ in biases, in norms of queries and keys, and in
+// which layers attend to a sliding window. Names and defaults are those of
+// `transformers` (its configuration_*.py and modeling_*.py).
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Import/Architectures.h"
+
+#include <cmath>
+
+using namespace tessera;
+using llvm::StringRef;
+using llvm::Twine;
+
+namespace {
+/// What the architectures take where config.json does not say.
+struct Defaults {
+  int64_t vocab, intermediate, maxPositions;
+  int64_t kvHeads; ///< 0: as many as heads
+  int64_t headDim; ///< 0: hidden / heads
+};
+} // namespace
+
+static Defaults defaultsOf(StringRef architecture) {
+  if (architecture == "MistralForCausalLM")
+    return {32000, 14336, 131072, 8, 0};
+  if (architecture == "Qwen2ForCausalLM")
+    return {151936, 22016, 32768, 32, 0};
+  if (architecture == "Qwen3ForCausalLM")
+    return {151936, 22016, 32768, 32, 128};
+  return {32000, 11008, 2048, 0, 0};
+}
+
+/// Qwen: with `use_sliding_window` the layers that `layer_types` lists, or
+/// those from `max_window_layers` on.
+static void readQwenWindows(const ConfigReader &reader, ModelConfig &config) {
+  config.windows.assign(config.layers, 0);
+  bool use = reader.boolean("use_sliding_window", false);
+  int64_t window = reader.integer({"sliding_window"}, 4096);
+  const llvm::json::Array *types = reader.array("layer_types");
+  if (!types) {
+    int64_t full = reader.integer({"max_window_layers"}, 28, 0);
+    for (int64_t i = full; use && i < config.layers; ++i)
+      config.windows[i] = window;
+    return;
+  }
+  if (static_cast<int64_t>(types->size()) != config.layers)
+    return reader.failField("layer_types",
+                            "lists " + Twine(types->size()) +
+                                " layers, but 'num_hidden_layers' is " +
+                                Twine(config.layers));
+  for (int64_t i = 0; i < config.layers; ++i) {
+    StringRef type = (*types)[i].getAsString().value_or("");
+    if (type == "full_attention")
+      continue;
+    if (type != "sliding_attention")
+      return reader.failField("layer_types",
+                              "has " + describeJson((*types)[i]) +
+                                  " for layer " + Twine(i) +
+                                  ", expected \"full_attention\" or "
+                                  "\"sliding_attention\"");
+    if (!use)
+      return reader.failField(
+          "layer_types", "has \"sliding_attention\" for layer " + Twine(i) +
+                             ", but 'use_sliding_window' is not true");
+    config.windows[i] = window;
+  }
+}
+
+void tessera::readLlamaFamily(const ConfigReader &reader, ModelConfig &config) {
+  StringRef name = config.architecture;
+  bool isQwen2 = name == "Qwen2ForCausalLM";
+  bool isQwen3 = name == "Qwen3ForCausalLM";
+  bool isLlama = name == "LlamaForCausalLM";
+  Defaults defaults = defaultsOf(name);
+
+  config.hidden = reader.integer({"hidden_size"}, 4096);
+  config.layers = reader.integer({"num_hidden_layers"}, 32, 1, kMaxLayers);
+  config.heads = reader.integer({"num_attention_heads"}, 32);
+  config.vocab = reader.integer({"vocab_size"}, defaults.vocab);
+  config.intermediate =
+      reader.integer({"intermediate_size"}, defaults.intermediate);
+  config.maxPositions =
+      reader.integer({"max_position_embeddings"}, defaults.maxPositions);
+  config.kvHeads =
+      reader.integer({"num_key_value_heads"},
+                     defaults.kvHeads && !reader.isNull("num_key_value_heads")
+                         ? defaults.kvHeads
+                         : config.heads);
+  if (!reader.has("head_dim") && !defaults.headDim &&
+      config.hidden % config.heads != 0)
+    reader.failField("hidden_size", "(" + Twine(config.hidden) +
+                                        ") must be a multiple of "
+                                        "'num_attention_heads' (" +
+                                        Twine(config.heads) +
+                                        ") where there is no 'head_dim'");
+  config.headDim = reader.integer(
+      {"head_dim"}, defaults.headDim && !reader.isNull("head_dim")
+                        ? defaults.headDim
+                        : std::max<int64_t>(config.hidden / config.heads, 1));
+  checkHeads(reader, config, "num_attention_heads", "num_key_value_heads");
+
+  config.normEps = reader.number({"rms_norm_eps"}, 1e-6);
+  config.activation = readActivation(reader, "hidden_act", "silu");
+  config.attentionScale = 1.0 / std::sqrt(static_cast<double>(config.headDim));
+  config.rotary = readRotary(reader, config, 10000.0, 1.0);
+  if (config.rotary->dim != config.headDim)
+    reader.failField(
+        "partial_rotary_factor",
+        "is not supported by " + name + ": all " + Twine(config.headDim) +
+            " elements of a head rotate, got " + Twine(config.rotary->dim));
+  config.windows.assign(config.layers, 0);
+  // One window for all layers; an absent field is 4096, null none.
+  if (name == "MistralForCausalLM")
+    config.windows.assign(config.layers,
+                          reader.isNull("sliding_window")
+                              ? 0
+                              : reader.integer({"sliding_window"}, 4096));
+  else if (isQwen2 || isQwen3)
+    readQwenWindows(reader, config);
+
+  double std = reader.number({"initializer_range"}, 0.02);
+  bool attentionBias =
+      (isLlama || isQwen3) && reader.boolean("attention_bias", false);
+  bool mlpBias = isLlama && reader.boolean("mlp_bias", false);
+  bool tied = reader.boolean("tie_word_embeddings", false);
+
+  config.prefix = "model.";
+  config.ignoredTensors = {".rotary_emb.inv_freq"};
+  const std::string layer = "model.layers.{layer}.";
+  auto linear = [&](StringRef symbol, StringRef path, int64_t out, int64_t in,
+                    bool bias) {
+    LinearRef ref;
+    ref.weight =
+        makeMatrix(symbol, (layer + path + ".weight").str(), out, in, std);
+    if (bias)
+      ref.bias = makeVector((symbol + "_bias").str(),
+                            (layer + path + ".bias").str(), out, 0.0);
+    return ref;
+  };
+  int64_t width = config.heads * config.headDim;
+  int64_t kvWidth = config.kvHeads * config.headDim;
+  bool qkvBias = attentionBias || isQwen2;
+  config.embedding = makeMatrix("embed", "model.embed_tokens.weight",
+                                config.vocab, config.hidden, std);
+  config.embedding.padded = true;
+  config.attentionNorm = makeNorm("attention_norm", layer + "input_layernorm",
+                                  config.hidden, false);
+  config.q = linear("q", "self_attn.q_proj", width, config.hidden, qkvBias);
+  config.k = linear("k", "self_attn.k_proj", kvWidth, config.hidden, qkvBias);
+  config.v = linear("v", "self_attn.v_proj", kvWidth, config.hidden, qkvBias);
+  config.o =
+      linear("o", "self_attn.o_proj", config.hidden, width, attentionBias);
+  if (isQwen3) {
+    config.qNorm =
+        makeNorm("q_norm", layer + "self_attn.q_norm", config.headDim, false);
+    config.kNorm =
+        makeNorm("k_norm", layer + "self_attn.k_norm", config.headDim, false);
+  }
+  config.mlpNorm = makeNorm("mlp_norm", layer + "post_attention_layernorm",
+                            config.hidden, false);
+  config.gate = linear("gate", "mlp.gate_proj", config.intermediate,
+                       config.hidden, mlpBias);
+  config.up =
+      linear("up", "mlp.up_proj", config.intermediate, config.hidden, mlpBias);
+  config.down = linear("down", "mlp.down_proj", config.hidden,
+                       config.intermediate, mlpBias);
+  config.finalNorm = makeNorm("final_norm", "model.norm", config.hidden, false);
+  if (tied) {
+    config.ignoredTensors.push_back("lm_head.weight");
+  } else {
+    config.head =
+        makeMatrix("head", "lm_head.weight", config.vocab, config.hidden, std);
+    config.head->padded = true;
+  }
+}

@@ -1,0 +1,264 @@
+//===- ModelConfig.cpp - config.json to one form for all decoders ---------===//
+#include "lib/Import/Architectures.h"
+#include "tessera/Support/File.h"
+#include "tessera/Support/Json.h"
+#include "tessera/Support/Suggest.h"
+
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+using namespace tessera;
+using llvm::StringRef;
+using llvm::Twine;
+
+namespace {
+struct Architecture {
+  StringRef name, modelType;
+  void (*read)(const ConfigReader &, ModelConfig &);
+};
+} // namespace
+
+static constexpr Architecture kArchitectures[] = {
+    {"LlamaForCausalLM", "llama", readLlamaFamily},
+    {"MistralForCausalLM", "mistral", readLlamaFamily},
+    {"Qwen2ForCausalLM", "qwen2", readLlamaFamily},
+    {"Qwen3ForCausalLM", "qwen3", readLlamaFamily},
+    {"GPT2LMHeadModel", "gpt2", readGPT2},
+    {"GPTNeoXForCausalLM", "gpt_neox", readGPTNeoX},
+};
+
+llvm::ArrayRef<StringRef> tessera::getSupportedArchitectures() {
+  static const std::vector<StringRef> names = [] {
+    std::vector<StringRef> list;
+    for (const Architecture &architecture : kArchitectures)
+      list.push_back(architecture.name);
+    return list;
+  }();
+  return names;
+}
+
+//===----------------------------------------------------------------------===//
+// Shorthands
+//===----------------------------------------------------------------------===//
+
+ParameterRef tessera::makeMatrix(StringRef symbol, StringRef checkpoint,
+                                 int64_t rows, int64_t columns, double std) {
+  ParameterRef parameter;
+  parameter.symbol = symbol.str();
+  parameter.checkpoint = checkpoint.str();
+  parameter.shape = {rows, columns};
+  parameter.initStd = std;
+  return parameter;
+}
+
+ParameterRef tessera::makeVector(StringRef symbol, StringRef checkpoint,
+                                 int64_t size, double mean) {
+  ParameterRef parameter;
+  parameter.symbol = symbol.str();
+  parameter.checkpoint = checkpoint.str();
+  parameter.shape = {size};
+  parameter.initMean = mean;
+  return parameter;
+}
+
+NormRef tessera::makeNorm(StringRef symbol, StringRef checkpoint, int64_t size,
+                          bool bias) {
+  NormRef norm;
+  norm.weight = makeVector(symbol, (checkpoint + ".weight").str(), size, 1.0);
+  if (bias)
+    norm.bias = makeVector((symbol + "_bias").str(),
+                           (checkpoint + ".bias").str(), size, 0.0);
+  return norm;
+}
+
+std::string tessera::readActivation(const ConfigReader &reader, StringRef name,
+                                    StringRef otherwise) {
+  // The names of transformers' ACT2FN whose formulas are one of ours.
+  static constexpr StringRef names[] = {"gelu",
+                                        "gelu_accurate",
+                                        "gelu_fast",
+                                        "gelu_new",
+                                        "gelu_python",
+                                        "gelu_python_tanh",
+                                        "gelu_pytorch_tanh",
+                                        "relu",
+                                        "silu",
+                                        "swish"};
+  std::string text = reader.text({name}, otherwise);
+  StringRef kind = llvm::StringSwitch<StringRef>(text)
+                       .Cases({"gelu", "gelu_python"}, "gelu")
+                       .Cases({"gelu_new", "gelu_fast", "gelu_accurate",
+                               "gelu_python_tanh", "gelu_pytorch_tanh"},
+                              "gelu_tanh")
+                       .Cases({"silu", "swish"}, "silu")
+                       .Case("relu", "relu")
+                       .Default("");
+  if (kind.empty())
+    reader.failField(
+        name, "names activation '" + text + "', which is not supported" +
+                  didYouMean(text, names) + " (supported: " +
+                  llvm::join(llvm::ArrayRef<StringRef>(names), ", ") + ")");
+  return kind.str();
+}
+
+void tessera::checkHeads(const ConfigReader &reader, const ModelConfig &config,
+                         StringRef headsName, StringRef kvHeadsName) {
+  if (config.kvHeads < 1 || config.heads % config.kvHeads != 0)
+    reader.failField(headsName, "(" + Twine(config.heads) +
+                                    ") must be a multiple of '" + kvHeadsName +
+                                    "' (" + Twine(config.kvHeads) + ")");
+}
+
+//===----------------------------------------------------------------------===//
+// ModelConfig
+//===----------------------------------------------------------------------===//
+
+template <typename Config, typename Visit>
+static void visitParameters(Config &config, Visit visit) {
+  auto maybe = [&](auto &parameter) {
+    if (parameter)
+      visit(*parameter);
+  };
+  auto norm = [&](auto &ref) {
+    visit(ref.weight);
+    maybe(ref.bias);
+  };
+  auto linear = norm;
+  visit(config.embedding);
+  maybe(config.positions);
+  norm(config.attentionNorm);
+  linear(config.q);
+  linear(config.k);
+  linear(config.v);
+  if (config.qNorm)
+    norm(*config.qNorm);
+  if (config.kNorm)
+    norm(*config.kNorm);
+  linear(config.o);
+  norm(config.mlpNorm);
+  if (config.gate)
+    linear(*config.gate);
+  linear(config.up);
+  linear(config.down);
+  norm(config.finalNorm);
+  maybe(config.head);
+}
+
+void ModelConfig::updateParameters(
+    llvm::function_ref<void(ParameterRef &)> update) {
+  visitParameters(*this, update);
+}
+
+void ModelConfig::forEachParameter(
+    llvm::function_ref<void(const ParameterRef &)> visit) const {
+  visitParameters(*this, visit);
+}
+
+int64_t ModelConfig::numParameters() const {
+  int64_t total = 0;
+  forEachParameter([&](const ParameterRef &parameter) {
+    int64_t elements = 1;
+    for (int64_t size : parameter.shape)
+      elements *= size;
+    total += elements * (parameter.isLayered() ? layers : 1);
+  });
+  return total;
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+/// The architecture that the config names, by `architectures` or `model_type`.
+static const Architecture *findArchitecture(const ConfigReader &reader) {
+  std::string name, modelType = reader.text({"model_type"}, "");
+  if (const llvm::json::Array *list = reader.array("architectures")) {
+    if (!list->empty())
+      if (std::optional<StringRef> text = list->front().getAsString())
+        name = text->str();
+    if (name.empty())
+      reader.failField("architectures", "must be a list of names");
+  }
+  if (name.empty() && modelType.empty())
+    reader.fail("neither field 'architectures' nor 'model_type' is there");
+  for (const Architecture &architecture : kArchitectures)
+    if (name.empty() ? architecture.modelType == modelType
+                     : architecture.name == name)
+      return &architecture;
+  std::string got = name.empty() ? modelType : name;
+  std::vector<StringRef> known = getSupportedArchitectures();
+  if (name.empty()) {
+    known.clear();
+    for (const Architecture &architecture : kArchitectures)
+      known.push_back(architecture.modelType);
+  }
+  reader.fail("architecture '" + Twine(got) + "' is not supported" +
+              didYouMean(got, known) +
+              " (supported: " + llvm::join(known, ", ") + ")");
+  return nullptr;
+}
+
+static std::string readDtype(const ConfigReader &reader) {
+  std::string text = reader.text({"dtype", "torch_dtype"}, "");
+  StringRef name = StringRef(text);
+  name.consume_front("torch.");
+  StringRef dtype = llvm::StringSwitch<StringRef>(name)
+                        .Cases({"float32", "float", "f32"}, "f32")
+                        .Cases({"bfloat16", "bf16"}, "bf16")
+                        .Cases({"float16", "half", "f16"}, "f16")
+                        .Cases({"", "auto"}, "")
+                        .Default("?");
+  if (dtype == "?")
+    reader.failField(reader.has("dtype") ? "dtype" : "torch_dtype",
+                     "must be float32, bfloat16 or float16, got '" + text +
+                         "'");
+  return dtype.str();
+}
+
+llvm::Expected<ModelConfig>
+tessera::parseModelConfig(const llvm::json::Value &json, StringRef path) {
+  std::string where = ("'" + path + "'").str();
+  const llvm::json::Object *object = json.getAsObject();
+  if (!object)
+    return makeError(where + " holds no JSON object");
+  std::string failure;
+  ConfigReader reader(*object, where, failure);
+  ModelConfig config;
+  if (const Architecture *architecture = findArchitecture(reader)) {
+    config.architecture = architecture->name.str();
+    config.dtype = readDtype(reader);
+    if (reader.has("quantization_config"))
+      reader.failField("quantization_config",
+                       "is there: quantized models are not supported");
+    architecture->read(reader, config);
+  }
+  if (!failure.empty())
+    return makeError(failure);
+  return config;
+}
+
+llvm::Expected<std::string> tessera::findModelConfig(StringRef path) {
+  if (!llvm::sys::fs::exists(path))
+    return makeError("model '" + path + "' does not exist");
+  if (!llvm::sys::fs::is_directory(path))
+    return path.str();
+  llvm::SmallString<128> file(path);
+  llvm::sys::path::append(file, "config.json");
+  if (!llvm::sys::fs::exists(file))
+    return makeError("model folder '" + path + "' holds no config.json");
+  return file.str().str();
+}
+
+llvm::Expected<ModelConfig> tessera::readModelConfig(StringRef path) {
+  llvm::Expected<std::string> file = findModelConfig(path);
+  if (!file)
+    return file.takeError();
+  llvm::Expected<std::string> text = readFile(*file);
+  if (!text)
+    return text.takeError();
+  llvm::Expected<llvm::json::Value> json = parseJson(*text, *file);
+  if (!json)
+    return json.takeError();
+  return parseModelConfig(*json, *file);
+}
