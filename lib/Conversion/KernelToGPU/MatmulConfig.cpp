@@ -136,19 +136,42 @@ LogicalResult tessera::kernels::checkMatmul(const MatmulSpec &spec,
   return success(error.empty());
 }
 
+/// Accesses with which one thread copies a tile of `elements`, each with an
+/// address of two registers.
+static int64_t copiesPerThread(int64_t elements, int64_t pitch, Element type,
+                               int64_t threads) {
+  return ceilDiv(elements / vectorWidth(pitch, sizeOf(type)), threads);
+}
+
 int64_t tessera::kernels::matmulRegisters(const MatmulSpec &spec,
                                           const MatmulConfig &config) {
   MatmulTiles tiles(spec, config);
-  int64_t sums = config.blockM * config.blockN / tiles.threads;
+  int64_t threads = tiles.threads;
+  int64_t sums = config.blockM * config.blockN / threads;
+  int64_t bPitch = spec.weightOutIn ? spec.k : spec.n;
+  int64_t aCopies = copiesPerThread(config.blockM * config.blockK, spec.k,
+                                    spec.type, threads);
+  int64_t bCopies = copiesPerThread(config.blockN * config.blockK, bPitch,
+                                    spec.type, threads);
+  // The constant parts are the smallest that bound what ptxas 13.0 reports for
+  // the kernels of MatmulConfigTest.cpp (addresses, loop state, temporaries).
   if (spec.type == Element::F32) {
     int64_t inFlight =
-        (config.blockM + config.blockN) * config.blockK / tiles.threads;
+        (config.blockM + config.blockN) * config.blockK / threads;
     int64_t operands = (tiles.warpM / kLanesM + tiles.warpN / kLanesN) * 2;
-    return sums + inFlight + operands + 40;
+    return sums + inFlight + operands + 2 * (aCopies + bCopies) + 48;
   }
+  // Whole rows are a constant distance apart, and copies that cannot be
+  // unrolled compute their addresses as they go.
+  bool wholeM = spec.m % config.blockM == 0;
+  bool wholeN = spec.n % config.blockN == 0 || !spec.weightOutIn;
+  if (wholeM || aCopies > 16)
+    aCopies = 1;
+  if (wholeN || bCopies > 16)
+    bCopies = 1;
   // Fragments of two k-steps, 4 registers per 16 rows and per 16 columns.
   int64_t fragments = 2 * (tiles.warpM / 4 + tiles.warpN / 4);
-  return sums + fragments + 40;
+  return sums + fragments + 2 * (aCopies + bCopies) + 32;
 }
 
 int64_t tessera::kernels::matmulBlocksPerSM(const MatmulSpec &spec,
