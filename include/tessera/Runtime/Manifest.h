@@ -15,8 +15,9 @@
 // and rows past the global size are zero.
 //
 //   version            integer, 1
-//   model              string, for people ("LlamaForCausalLM")
-//   dtype              string, element type of the weights, for people
+//   model              string, optional, for people ("LlamaForCausalLM")
+//   dtype              string, optional: element type of the weights, for
+//                      people
 //   weights            string, optional: checkpoint used without --weights
 //   mesh               [{name, size}], may be empty for one rank
 //   batch, sequence    integers: rows of tokens, tokens per row (global)

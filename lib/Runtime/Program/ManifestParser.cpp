@@ -263,8 +263,8 @@ Manifest Parser::parse() {
   if (version != 1)
     root.at("version").fail("is " + std::to_string(version) +
                             ", this runtime reads version 1");
-  m.model = root.at("model").text();
-  m.dtype = root.at("dtype").text();
+  m.model = root.has("model") ? root.at("model").text() : "unnamed";
+  m.dtype = root.has("dtype") ? root.at("dtype").text() : "no weights";
   if (root.has("weights"))
     m.weights = root.at("weights").text();
   int64_t ranks = 1;

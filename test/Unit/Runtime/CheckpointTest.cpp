@@ -139,7 +139,7 @@ TEST_F(CheckpointTest, RandomDamageIsSafe) {
   const std::string whole = safetensors(twoTensors, std::string(22, 'x'));
   std::mt19937 rng(1);
   int rejected = 0;
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < 1000; ++round) {
     std::string bytes = whole;
     for (int k = rng() % 4; k >= 0; --k)
       bytes[rng() % bytes.size()] = static_cast<char>(rng());
@@ -164,7 +164,7 @@ TEST_F(CheckpointTest, RandomDamageIsSafe) {
       }
     }
   }
-  EXPECT_GT(rejected, 300);
+  EXPECT_GT(rejected, 100);
 }
 
 TEST_F(CheckpointTest, ShardedWithIndex) {

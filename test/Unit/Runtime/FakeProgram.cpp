@@ -12,6 +12,7 @@
 // TESSERA_FAKE makes it misbehave.
 //
 //===----------------------------------------------------------------------===//
+#include "FakeKernel.h"
 #include "tessera/Runtime/BinaryTable.h"
 #include "tessera/Runtime/Manifest.h"
 #include "tessera/Runtime/Nccl.h"
@@ -24,15 +25,6 @@
 #define TEXT(x) TEXT_(x)
 
 namespace {
-constexpr int64_t batch = 2, sequence = 6, vocab = 11, width = 4;
-constexpr int64_t rows = batch / FAKE_DP, columns = width / FAKE_TP;
-constexpr int64_t part = (vocab + FAKE_TP - 1) / FAKE_TP;
-// Parameter arena.
-constexpr int64_t wAt = 0, gAt = 1024, gStride = 64, vAt = 2048, tableAt = 3072;
-// Arena.
-constexpr int64_t tokensAt = 0, labelsAt = 256, nllAt = 512, lossAt = 1024,
-                  sumsAt = 1088;
-
 #if FAKE_TP == 1
 #define W_SHAPE "[11,4]"
 #define G_SHAPE "[4]"
@@ -92,30 +84,8 @@ extern "C" const char tessera_manifest[] = R"({
 })";
 
 namespace {
-/// The whole local part, by one thread.
 void localPart(tessera_virtual_thread *, void *const *arguments) {
-  char *params = *static_cast<char *const *>(arguments[0]);
-  char *arena = *static_cast<char *const *>(arguments[1]);
-  int64_t tp = *static_cast<const int64_t *>(arguments[2]);
-  const float *w = reinterpret_cast<const float *>(params + wAt);
-  const float *g3 = reinterpret_cast<const float *>(params + gAt);
-  const float *g4 = reinterpret_cast<const float *>(params + gAt + gStride);
-  const float *v = reinterpret_cast<const float *>(params + vAt);
-  const float *c = reinterpret_cast<const float *>(params + tableAt);
-  const int32_t *tokens = reinterpret_cast<const int32_t *>(arena + tokensAt);
-  float *nll = reinterpret_cast<float *>(arena + nllAt);
-  for (int64_t i = 0; i < rows * sequence; ++i) {
-    float sum = 0;
-    for (int64_t j = 0; j < columns; ++j)
-      sum += w[tokens[i] * columns + j] * g3[j] * g4[j];
-    int64_t row = tokens[i] - tp * part;
-    if (row >= 0 && row < part)
-      sum += v[row];
-    // The rows past the vocabulary must be zero.
-    for (int64_t past = vocab - tp * part; past < part; ++past)
-      sum += v[past] * 1000;
-    nll[i] = sum + (tp == 0 ? c[2 * (i % sequence)] : 0.0f);
-  }
+  localPartOfFake(arguments);
 }
 
 const char *const kernelNames[] = {"local_part"};
@@ -133,14 +103,19 @@ const tessera_virtual_kernel kernels[] = {kernel()};
 const tessera_virtual_object object = {TESSERA_VIRTUAL_OBJECT_VERSION, 1,
                                        kernels};
 void *tableState = nullptr;
+// "Images" that only the fake driver (FakeCuda.cpp) takes.
+const tessera_image images[] = {
+    {TESSERA_IMAGE_PTX, 80, "sm_80", "fake ptx sm_80", 14},
+    {TESSERA_IMAGE_CUBIN, 80, "sm_80", "fake cubin sm_80", 16},
+    {TESSERA_IMAGE_CUBIN, 90, "sm_90a", "fake cubin sm_90a", 17}};
 const tessera_binary_table table = {TESSERA_BINARY_TABLE_VERSION,
                                     1,
                                     "fake",
                                     kernelNames,
                                     &object,
+                                    3,
                                     0,
-                                    0,
-                                    nullptr,
+                                    images,
                                     &tableState};
 } // namespace
 

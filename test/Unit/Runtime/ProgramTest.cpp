@@ -176,8 +176,8 @@ TEST_F(ProgramTest, OutputFiles) {
 
 TEST_F(ProgramTest, DiskFullLeavesNoPartialFile) {
   std::string npy = folder.file("nll.npy");
-  // A file-size limit of 0 blocks stands for a full disk. One rank, since shared
-  // memory counts as files too; its own output goes through a pipe.
+  // A file-size limit of 0 blocks stands for a full disk. One rank, since
+  // shared memory counts as files too; its own output goes through a pipe.
   CommandResult r = runCommand("(ulimit -f 0; " + one + args() + " --output " +
                                npy + ") 2>&1 | cat");
   EXPECT_TRUE(has(r.out, "cannot write '" + npy + "': File too large"))
