@@ -43,7 +43,8 @@ gpu::GPUFuncOp build(OpBuilder &builder, gpu::GPUModuleOp module,
   Value tokens = kb.arg(0), table = kb.arg(1), out = kb.arg(2);
   const int64_t width = vectorWidth(spec.cols, sizeOf(spec.type));
   forRow(kb, spec.count, [&](Value row) {
-    Value id = kb.toI64(kb.load(tokens, {row}));
+    Value id = kb.create<arith::ExtSIOp>(kb.getI64Type(),
+                                         kb.load(tokens, {row}));
     if (spec.hasOffset)
       id = kb.sub(id, kb.arg(3));
     // As unsigned numbers, ids before the slice are past its end as well.
