@@ -8,22 +8,41 @@
 
 #include "Launch.h"
 #include "Memory.h"
+#include "Options.h"
 
 #include "tessera/Runtime/Virtual/VirtualDevice.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <vector>
 
 using namespace tessera::vgpu;
 
 namespace {
 constexpr uint64_t Alignment = 256; // cuMemAlloc's
 
+struct Block {
+  uint64_t bytes;
+  /// One flag per byte; empty if checking was off at the allocation.
+  std::vector<bool> initialised;
+};
+
 struct Registry {
   std::mutex mutex;
-  std::map<uintptr_t, uint64_t> allocations;
+  std::map<uintptr_t, Block> allocations;
+
+  /// The block that holds the address, or end.
+  std::map<uintptr_t, Block>::iterator find(const void *address) {
+    auto key = reinterpret_cast<uintptr_t>(address);
+    auto it = allocations.upper_bound(key);
+    if (it == allocations.begin())
+      return allocations.end();
+    --it;
+    return key - it->first < it->second.bytes ? it : allocations.end();
+  }
 };
 
 Registry &registry() {
@@ -40,14 +59,36 @@ int failWith(const std::string &text) {
 Allocation tessera::vgpu::findAllocation(const void *address) {
   Registry &r = registry();
   std::lock_guard<std::mutex> lock(r.mutex);
-  auto key = reinterpret_cast<uintptr_t>(address);
-  auto it = r.allocations.upper_bound(key);
-  if (it == r.allocations.begin())
+  auto it = r.find(address);
+  if (it == r.allocations.end())
     return {};
-  --it;
-  if (key - it->first >= it->second)
-    return {};
-  return {reinterpret_cast<const char *>(it->first), it->second};
+  return {reinterpret_cast<const char *>(it->first), it->second.bytes};
+}
+
+bool tessera::vgpu::isInitialised(const void *address, uint64_t bytes) {
+  Registry &r = registry();
+  std::lock_guard<std::mutex> lock(r.mutex);
+  auto it = r.find(address);
+  if (it == r.allocations.end() || it->second.initialised.empty())
+    return true;
+  uint64_t first = reinterpret_cast<uintptr_t>(address) - it->first;
+  uint64_t end = std::min(first + bytes, it->second.bytes);
+  for (uint64_t i = first; i < end; ++i)
+    if (!it->second.initialised[i])
+      return false;
+  return true;
+}
+
+void tessera::vgpu::noteInitialised(const void *address, uint64_t bytes) {
+  Registry &r = registry();
+  std::lock_guard<std::mutex> lock(r.mutex);
+  auto it = r.find(address);
+  if (it == r.allocations.end() || it->second.initialised.empty())
+    return;
+  uint64_t first = reinterpret_cast<uintptr_t>(address) - it->first;
+  uint64_t end = std::min(first + bytes, it->second.bytes);
+  std::fill(it->second.initialised.begin() + static_cast<int64_t>(first),
+            it->second.initialised.begin() + static_cast<int64_t>(end), true);
 }
 
 extern "C" {
@@ -70,7 +111,10 @@ void *tessera_virtual_malloc(uint64_t bytes) {
   std::memset(pointer, 0xff, rounded);
   Registry &r = registry();
   std::lock_guard<std::mutex> lock(r.mutex);
-  r.allocations[reinterpret_cast<uintptr_t>(pointer)] = bytes;
+  std::string ignored;
+  bool check = currentOptions(ignored).check;
+  r.allocations[reinterpret_cast<uintptr_t>(pointer)] = {
+      bytes, std::vector<bool>(check ? bytes : 0)};
   return pointer;
 }
 
@@ -105,10 +149,7 @@ int tessera_virtual_memset(void *to, int byte, uint64_t bytes) {
   return 0;
 }
 
-void tessera_virtual_note_write(const void *pointer, uint64_t bytes) {}
-
-void tessera_virtual_get_counters(tessera_virtual_counters *counters) {
-  *counters = {};
+void tessera_virtual_note_write(const void *pointer, uint64_t bytes) {
+  noteInitialised(pointer, bytes);
 }
-void tessera_virtual_reset_counters(void) {}
 }

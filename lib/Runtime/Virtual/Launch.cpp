@@ -9,6 +9,7 @@
 
 #include "Launch.h"
 
+#include "Counters.h"
 #include "LaunchState.h"
 #include "Memory.h"
 #include "Options.h"
@@ -202,6 +203,12 @@ extern "C" int tessera_virtual_launch(const tessera_virtual_object *object,
   std::mutex errorMutex;
   std::string failure;
 
+  Reports reports(state.options.max_reports);
+  if (state.options.check)
+    state.reports = &reports;
+  if (state.options.count)
+    state.counters = &Counters::get();
+
   Pool &pool = Pool::get();
   std::lock_guard<std::mutex> lock(pool.launchMutex);
   pool.run(threads, [&](Worker &worker) {
@@ -214,6 +221,7 @@ extern "C" int tessera_virtual_launch(const tessera_virtual_object *object,
         break;
       ok = worker.runBlock(order(next));
     }
+    worker.end();
     if (!ok) {
       state.failed = true;
       std::lock_guard<std::mutex> guard(errorMutex);
@@ -221,6 +229,11 @@ extern "C" int tessera_virtual_launch(const tessera_virtual_object *object,
         failure = worker.error;
     }
   });
+  if (state.counters)
+    state.counters->addLaunch(state.blocks, state.threadsPerBlock);
+  std::string defects = reports.text();
+  if (!defects.empty())
+    failure += (failure.empty() ? "" : "\n") + defects;
   if (!failure.empty())
     return failWith(prefix + failure);
   return 0;

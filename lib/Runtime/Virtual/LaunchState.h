@@ -4,6 +4,7 @@
 #define TESSERA_LIB_RUNTIME_VIRTUAL_LAUNCHSTATE_H
 
 #include "Mma.h"
+#include "Reports.h"
 
 #include "tessera/Runtime/Virtual/VirtualDevice.h"
 
@@ -13,6 +14,8 @@
 
 namespace tessera {
 namespace vgpu {
+
+class Counters;
 
 /// Everything about a launch that its workers read. `nextBlock` hands out
 /// blocks, `failed` stops the others after the first failure.
@@ -25,6 +28,8 @@ struct LaunchState {
   void *const *params = nullptr;
   tessera_virtual_options options = {};
   MmaFunction mma = nullptr;
+  Reports *reports = nullptr;   ///< set if checking
+  Counters *counters = nullptr; ///< set if counting
 
   mutable std::atomic<uint64_t> nextBlock{0};
   mutable std::atomic<bool> failed{false};

@@ -18,6 +18,12 @@ struct Allocation {
 /// The allocation that holds `address`.
 Allocation findAllocation(const void *address);
 
+/// Whether every byte was written by somebody. Memory that is no allocation
+/// of the device (host memory in a test), or was allocated while checking was
+/// off, counts as initialised.
+bool isInitialised(const void *address, uint64_t bytes);
+void noteInitialised(const void *address, uint64_t bytes);
+
 } // namespace vgpu
 } // namespace tessera
 

@@ -36,8 +36,10 @@ public:
   /// Every thread of barrier 0 has arrived.
   virtual void blockBarrier() = 0;
   virtual void warpBarrier(uint32_t warp) = 0;
+  /// All lanes of the warp stand at one place: what they did since the last
+  /// time belongs together, instruction by instruction.
+  virtual void converged(uint32_t warp) = 0;
   virtual void mma(uint64_t flops) = 0;
-  virtual void shuffle() = 0;
   virtual void count(uint32_t pipe, uint32_t operations) = 0;
 };
 

@@ -6,6 +6,8 @@
 
 #include "Worker.h"
 
+#include "Watch.h"
+
 #include "LaunchState.h"
 
 #include <algorithm>
@@ -92,6 +94,7 @@ bool Worker::begin(const LaunchState &state) {
         reinterpret_cast<char *>(frameBase + frameBytes * thread.warp);
     thread.worker = this;
   }
+  observer = createObserver(*this);
   return true;
 }
 
@@ -221,6 +224,8 @@ void Worker::suspend(Thread &self) {
 void Worker::runSegment(Thread &self, Warp &warp) {
   tessera_virtual_segment segment = warp.segment;
   warp.segment = nullptr;
+  if (observer)
+    observer->converged(self.warp);
   segment(self.frame, &self);
   warp.arrived = 0;
 }

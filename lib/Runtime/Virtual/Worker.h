@@ -77,6 +77,8 @@ public:
   /// Sets up threads, frames and shared memory for a launch. False, with
   /// `error`, if memory is short.
   bool begin(const LaunchState &launch);
+  /// Drops what belongs to the launch.
+  void end() { observer.reset(); }
   /// Runs one block. False, with `error`, if it failed.
   bool runBlock(uint64_t linearBlock);
 

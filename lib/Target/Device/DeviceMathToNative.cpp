@@ -11,6 +11,7 @@
 
 #include "Passes.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -83,7 +84,9 @@ public:
                  ToIntrinsic<math::CeilOp, LLVM::FCeilOp>,
                  ToIntrinsic<math::TruncOp, LLVM::FTruncOp>,
                  ToIntrinsic<math::RoundEvenOp, LLVM::RoundEvenOp>,
-                 ToIntrinsic<math::CopySignOp, LLVM::CopySignOp>>(
+                 ToIntrinsic<math::CopySignOp, LLVM::CopySignOp>,
+                 ToIntrinsic<arith::MaxNumFOp, LLVM::MaxNumOp>,
+                 ToIntrinsic<arith::MinNumFOp, LLVM::MinNumOp>>(
         &getContext());
     walkAndApplyPatterns(getOperation(), std::move(patterns));
 

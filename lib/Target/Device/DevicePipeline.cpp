@@ -39,6 +39,7 @@ using namespace mlir;
 void tessera::buildDevicePipeline(OpPassManager &pm,
                                   const DevicePipelineOptions &options) {
   OpPassManager &device = pm.nest<gpu::GPUModuleOp>();
+  device.addPass(createNameSourceOpsPass());
   device.addPass(createKeepParamBytesPass());
   device.addPass(createConvertVectorToSCFPass());
   device.addPass(createSCFToControlFlowPass());

@@ -13,6 +13,10 @@ namespace tessera {
 /// kernels whose memref arguments cannot become bare pointers.
 std::unique_ptr<mlir::Pass> createKeepParamBytesPass();
 
+/// On gpu.module: wraps the name of each operation of a gpu.func around its
+/// location, for the defect reports of the virtual GPU.
+std::unique_ptr<mlir::Pass> createNameSourceOpsPass();
+
 /// On gpu.module: turns math ops into instructions that the hardware has
 /// (exp2, sqrt, fma, rounding), and refuses the others, which would become
 /// calls of libdevice.

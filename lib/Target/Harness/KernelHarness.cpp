@@ -104,6 +104,7 @@ KernelHarness::create(ModuleOp module, std::string &error,
   }
   impl.device = *devices.begin();
   Capture capture(context);
+  context->printOpOnDiagnostic(false);
   PassManager passes(context);
   buildDevicePipeline(passes, options.pipeline);
   if (failed(passes.run(*impl.module))) {

@@ -24,17 +24,16 @@ std::string sourceOf(Location loc) {
 } // namespace
 
 uint32_t LocationTable::idFor(Operation *op) {
-  // The device pipeline names every location after the operation that was
-  // written ("memref.load"); what is here now is what it became.
-  std::string name;
+  // The device pipeline wraps the name of the written operation around each
+  // location; names below it say which part of the kernel it belongs to.
+  std::string text;
   op->getLoc()->walk([&](Location inner) {
-    auto named = dyn_cast<NameLoc>(inner);
-    if (!named)
-      return WalkResult::advance();
-    name = named.getName().str();
-    return WalkResult::interrupt();
+    if (auto named = dyn_cast<NameLoc>(inner))
+      text += (text.empty() ? "" : ", ") + named.getName().str();
+    return WalkResult::advance();
   });
-  std::string text = name.empty() ? op->getName().getStringRef().str() : name;
+  if (text.empty())
+    text = op->getName().getStringRef().str();
   std::string source = sourceOf(op->getLoc());
   if (!source.empty())
     text += " at " + source;

@@ -54,6 +54,9 @@ mlir::LogicalResult verifySupported(mlir::gpu::GPUModuleOp module);
 /// Turns intrinsics that are called by name into operations.
 void nameIntrinsics(LoweringState &state);
 
+/// Writes conversions between bf16 and f32 as integer arithmetic.
+void expandBFloatConversions(LoweringState &state);
+
 /// Appends the thread context to every function and to every call.
 mlir::LogicalResult addThreadArgument(LoweringState &state);
 

@@ -20,10 +20,6 @@ using namespace tessera::vgpu;
 std::optional<SmallVector<char, 0>>
 tessera::compileVirtualObject(gpu::GPUModuleOp device,
                               kernel::VirtualTargetAttr target) {
-  if (target.getInstrument()) {
-    device.emitError("instrumented code is not available yet");
-    return std::nullopt;
-  }
   if (failed(verifySupported(device)))
     return std::nullopt;
   OwningOpRef<ModuleOp> clone = ModuleOp::create(device.getLoc());
@@ -36,6 +32,9 @@ tessera::compileVirtualObject(gpu::GPUModuleOp device,
   nameIntrinsics(state);
   if (failed(addThreadArgument(state)))
     return std::nullopt;
+  if (state.instrument)
+    instrumentAccesses(state);
+  expandBFloatConversions(state);
   if (failed(formSegments(state)) || failed(layOutSharedMemory(state)) ||
       failed(lowerThreadOps(state)))
     return std::nullopt;

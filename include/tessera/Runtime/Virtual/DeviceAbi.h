@@ -93,8 +93,9 @@ void tessera_virtual_async_wait_all(tessera_virtual_thread *self);
 void tessera_virtual_assert_fail(tessera_virtual_thread *self,
                                  const char *message, uint32_t location);
 
-/// Instrumented code only. `space` is 0 generic, 1 global, 3 shared; `argument`
-/// is the kernel argument that the address was computed from, or ~0u.
+/// Instrumented code only, before the access. `flags` are AccessFlags plus the
+/// required alignment; `argument` is the kernel argument that the address was
+/// computed from, or ~0u.
 void tessera_virtual_access(tessera_virtual_thread *self, const void *address,
                             uint32_t bytes, uint32_t flags, uint32_t argument,
                             uint32_t location);
@@ -110,11 +111,13 @@ enum AccessFlags : uint32_t {
   AccessStore = 1,
   AccessAtomic = 2,
   AccessShared = 4, ///< the pointer was in address space 3
-  AccessGlobal = 8, ///< the pointer came from a kernel argument
+  AccessGlobal = 8, ///< the pointer was in address space 1
 };
+/// The alignment in bytes stands in the upper bits of the flags.
+constexpr uint32_t AccessAlignmentShift = 8;
 
 /// Pipes of tessera_virtual_count.
-enum class Pipe : uint32_t { F32, F64, F16, Special, Integer };
+enum class Pipe : uint32_t { F32, F64, F16, Special, Integer, Shuffle };
 
 /// Element types of tensor-core operands. Accumulators are f32.
 enum class MmaKind : uint32_t {
