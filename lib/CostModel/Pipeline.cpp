@@ -126,8 +126,9 @@ static PipelineResult play(const PipelineProblem &p,
         (f ? forwardEnd : backwardEnd)[at(t.chunk, t.microBatch)] = now[s];
         if (!f && split) {
           owed[s].push_back(t);
-          // Memory: no more passes may be owed than 1F1B keeps alive.
-          if (static_cast<int64_t>(owed[s].size() - paid[s]) > p.stages - s)
+          // Memory: stage s has p-s passes in flight, so s more may be owed
+          // before it holds more than the first stage does.
+          if (static_cast<int64_t>(owed[s].size() - paid[s]) > s)
             payOne(s);
         }
         ++next[s];

@@ -1,0 +1,59 @@
+//===- ConstantsTest.cpp - the fitted numbers that come with Tessera ------===//
+#include "tessera/CostModel/Constants.h"
+#include "gtest/gtest.h"
+
+using namespace llvm;
+using namespace tessera;
+
+TEST(Constants, BuiltInOnesAreSane) {
+  const CostConstants &c = defaultConstants();
+  EXPECT_FALSE(c.chips.empty());
+  EXPECT_FALSE(c.stacks.empty());
+  // The rule of the house: a dozen for a chip, a few for a framework.
+  EXPECT_LE(chipFields().size(), 12u);
+  EXPECT_LE(stackFields().size(), 8u);
+  for (const auto &[name, record] : c.chips)
+    for (const auto &[field, member] : chipFields()) {
+      EXPECT_GT(record.*member, 0) << name << " " << field;
+      EXPECT_LT(record.*member, 1) << name << " " << field;
+    }
+  for (const auto &[name, record] : c.stacks)
+    for (double share : {record.tpOverlap, record.dpOverlap, record.epOverlap,
+                         record.ppOverlap}) {
+      EXPECT_GE(share, 0) << name;
+      EXPECT_LE(share, 1) << name;
+    }
+}
+
+TEST(Constants, AChipFallsBackOnItsArchitecture) {
+  CostConstants c;
+  c.chips["hopper"].matmul16 = 0.6;
+  c.chips["h200-sxm"].matmul16 = 0.7;
+  EXPECT_EQ(c.chip(cantFail(findChip("h100"))).matmul16, 0.6);
+  EXPECT_EQ(c.chip(cantFail(findChip("h200"))).matmul16, 0.7);
+  EXPECT_EQ(c.chip(cantFail(findChip("v100"))).matmul16,
+            ChipConstants().matmul16);
+}
+
+TEST(Constants, RoundTripAndMistakes) {
+  json::Value value = toJson(defaultConstants());
+  CostConstants again = cantFail(readConstants(value, "x.json"));
+  EXPECT_EQ(toJson(again), value);
+  auto error = [](StringRef text) {
+    json::Value v = cantFail(json::parse(text));
+    return toString(readConstants(v, "x.json").takeError());
+  };
+  EXPECT_EQ(error(R"({"chips": {"hopper": {"matmul_16": 1}}})"),
+            "x.json: chips: hopper: unknown field 'matmul_16'; did you mean "
+            "'matmul16'?");
+  EXPECT_EQ(error(R"({"chips": {"hopper": {"nic": -1}}})"),
+            "x.json: chips: hopper: field 'nic' is negative");
+  EXPECT_EQ(error(R"({"stacks": 3})"),
+            "x.json: field 'stacks' should be an object, got 3");
+}
+
+TEST(Constants, StackNames) {
+  EXPECT_TRUE(cantFail(stackTraits("llm-foundry")).fsdp);
+  EXPECT_EQ(toString(stackTraits("nemoo").takeError()),
+            "unknown software stack 'nemoo'; did you mean 'nemo'?");
+}

@@ -1,0 +1,93 @@
+//===- MemoryTest.cpp - model state and activations by published rules ----===//
+#include "tessera/CostModel/Memory.h"
+#include "tessera/CostModel/Step.h"
+#include "gtest/gtest.h"
+
+using namespace tessera;
+
+static ModelFeatures layers(int count, int64_t parameters, int64_t saved) {
+  ModelFeatures f;
+  BlockFeatures b;
+  b.denseParameters = parameters;
+  b.inputBytes = 10;
+  OpFeature op;
+  op.kernel = KernelClass::Elementwise;
+  op.savedBytes = saved;
+  b.ops.push_back(op);
+  op.savedBytes = saved / 2;
+  op.selective = true;
+  b.ops.push_back(op);
+  f.blocks.push_back(b);
+  f.calls.push_back({0, count, false});
+  return f;
+}
+
+static double stateGB(int zero) {
+  Layout l;
+  l.dp = 64;
+  l.zeroStage = zero;
+  Workload w;
+  w.globalBatch = 64;
+  w.gradientBytes = 2; // the paper's 16-bit gradients
+  Cluster c = makeCluster(llvm::cantFail(findChip("v100")), 8, 8);
+  MemoryUse use = memoryUse(layers(75, 100000000, 0), l, w, c);
+  return (use.weights + use.gradients + use.optimizer) / 1e9;
+}
+
+// arXiv 1910.02054, figure 1: 7.5B parameters over 64 ranks.
+TEST(Memory, ZeroPaperFigure1) {
+  EXPECT_NEAR(stateGB(0), 120, 0.05);
+  EXPECT_NEAR(stateGB(1), 31.4, 0.05);
+  EXPECT_NEAR(stateGB(2), 16.6, 0.05);
+  EXPECT_NEAR(stateGB(3), 1.9, 0.05);
+}
+
+TEST(Memory, RecomputationKeepsLess) {
+  Cluster c = makeCluster(llvm::cantFail(findChip("a100")), 1, 8);
+  ModelFeatures f = layers(4, 1000, 1000);
+  Workload w;
+  Layout l;
+  EXPECT_DOUBLE_EQ(memoryUse(f, l, w, c).activations, 4 * 1500);
+  l.recompute = RecomputeKind::Selective;
+  EXPECT_DOUBLE_EQ(memoryUse(f, l, w, c).activations, 4 * 1000);
+  l.recompute = RecomputeKind::Full;
+  MemoryUse full = memoryUse(f, l, w, c);
+  EXPECT_DOUBLE_EQ(full.activations, 4 * 10);
+  EXPECT_DOUBLE_EQ(full.transient, 1500 - 10); // one block at a time again
+}
+
+TEST(Memory, FirstStageHoldsAllMicrobatchesInFlight) {
+  Cluster c = makeCluster(llvm::cantFail(findChip("a100")), 1, 8);
+  ModelFeatures f = layers(8, 1000, 1000);
+  Workload w;
+  w.globalBatch = 16;
+  Layout l;
+  l.pp = 4;
+  MemoryUse use = memoryUse(f, l, w, c);
+  EXPECT_EQ(use.stage, 0);
+  EXPECT_DOUBLE_EQ(use.activations, 4 * 2 * 1500);
+  EXPECT_DOUBLE_EQ(use.weights, 2 * 2 * 1000);
+}
+
+TEST(Memory, HybridShardingDividesByItsGroup) {
+  Cluster c = makeCluster(llvm::cantFail(findChip("a100")), 8, 8);
+  ModelFeatures f = layers(1, 6400, 0);
+  Workload w;
+  w.globalBatch = 64;
+  Layout l;
+  l.dp = 64;
+  l.zeroStage = 3;
+  EXPECT_DOUBLE_EQ(memoryUse(f, l, w, c).weights, 200);
+  l.shardGroup = 8;
+  EXPECT_DOUBLE_EQ(memoryUse(f, l, w, c).weights, 1600);
+}
+
+TEST(Memory, LargestPartsAddUp) {
+  Cluster c = makeCluster(llvm::cantFail(findChip("a100")), 1, 8);
+  MemoryUse use = memoryUse(layers(4, 1000, 1000), Layout(), Workload(), c);
+  EXPECT_DOUBLE_EQ(use.total(), use.weights + use.gradients + use.optimizer +
+                                    use.activations + use.transient +
+                                    use.communication + use.context +
+                                    use.reserve);
+  EXPECT_GT(use.context, 0);
+}

@@ -1,0 +1,156 @@
+//===- StepTest.cpp - a step put together by hand -------------------------===//
+#include "tessera/CostModel/Step.h"
+#include "gtest/gtest.h"
+#include <unordered_set>
+
+using namespace tessera;
+
+TEST(Overlap, HidesAtMostTheComputeAndItsShare) {
+  EXPECT_DOUBLE_EQ(exposedTime(1.0, 10.0, 1.0, 0.0), 0.0);
+  EXPECT_DOUBLE_EQ(exposedTime(1.0, 0.25, 1.0, 0.0), 0.75);
+  EXPECT_DOUBLE_EQ(exposedTime(1.0, 10.0, 0.4, 0.0), 0.6);
+  // What is hidden slows the compute by the contention.
+  EXPECT_DOUBLE_EQ(exposedTime(1.0, 10.0, 1.0, 0.2), 0.2);
+  EXPECT_DOUBLE_EQ(exposedTime(0.0, 10.0, 1.0, 0.2), 0.0);
+}
+
+TEST(Chunks, SurplusGoesToTheMiddle) {
+  auto sizes = [](int layers, int chunks) {
+    auto c = evenChunks(layers, chunks);
+    return std::vector<int>(c.begin(), c.end());
+  };
+  EXPECT_EQ(sizes(8, 4), (std::vector<int>{2, 2, 2, 2}));
+  // Llama-3-405B on 16 stages: 126 layers, ends one short of eight.
+  auto llama = sizes(126, 16);
+  EXPECT_EQ(llama.front(), 7);
+  EXPECT_EQ(llama.back(), 7);
+  EXPECT_EQ(llama[5], 8);
+  EXPECT_EQ(sizes(3, 2), (std::vector<int>{2, 1}));
+  EXPECT_EQ(sizes(1, 4), (std::vector<int>{0, 1, 0, 0}));
+}
+
+namespace {
+/// Blocks that take exactly a second forward and two backward on a device of
+/// 1 GB/s, everything else free.
+struct Seconds : ::testing::Test {
+  Seconds() {
+    Chip chip;
+    chip.name = "test";
+    chip.bf16 = chip.fp32 = 1e15;
+    chip.memoryBandwidth = 1e9;
+    chip.l2Bytes = 1;
+    chip.numSMs = 1;
+    chip.nvlinkBandwidth = 1e9;
+    chip.nvlinkDomain = 8;
+    chip.nicBandwidth = 1e9;
+    model.cluster = makeCluster(chip, 1, 8);
+    model.cluster.network.nvlinkLatency = 0;
+    model.cluster.network.nicLatency = 0;
+    model.chip.memory = model.chip.nvlink = model.chip.nic = 1;
+    model.chip.kernelGap = model.chip.contention = 0;
+    model.stack.hostPerLaunch = model.stack.jitter = 0;
+    model.stack.vectorTraffic = 1;
+    model.stack.ppOverlap = 1;
+    BlockFeatures b;
+    OpFeature op;
+    op.kernel = KernelClass::Elementwise;
+    op.forward.bytesRead = 1000000000;
+    op.backward.bytesRead = 2000000000;
+    b.ops.push_back(op);
+    features.blocks.push_back(b);
+    features.calls.push_back({0, 8, false});
+    workload.globalBatch = 8;
+  }
+  /// Without the fixed 10 ms of a step.
+  double seconds(const Layout &l) {
+    return stepTime(features, l, workload, model).seconds - 0.01;
+  }
+  StepModel model;
+  ModelFeatures features;
+  Workload workload;
+};
+} // namespace
+
+TEST_F(Seconds, LayersTimesMicrobatches) {
+  Layout l;
+  EXPECT_NEAR(seconds(l), 8 * 8 * 3, 1e-6);
+  l.microBatch = 2; // the features are what they are: half as many microbatches
+  EXPECT_NEAR(seconds(l), 4 * 8 * 3, 1e-6);
+  l.dp = 2;
+  l.overlapGradients = false;
+  EXPECT_NEAR(seconds(l), 2 * 8 * 3, 1e-6); // no parameters, no reduction
+}
+
+TEST_F(Seconds, FullRecomputationAddsAForwardPass) {
+  Layout l;
+  l.recompute = RecomputeKind::Full;
+  EXPECT_NEAR(seconds(l), 8 * 8 * 4, 1e-6);
+  EXPECT_NEAR(stepTime(features, l, workload, model).recompute, 8 * 8 * 1,
+              1e-6);
+}
+
+TEST_F(Seconds, PipelineOfFourHasThreeBubbles) {
+  Layout l;
+  l.pp = 4;
+  EXPECT_NEAR(seconds(l), (8 + 3) * 2 * 3, 1e-4);
+  StepTime t = stepTime(features, l, workload, model);
+  EXPECT_NEAR(t.bubble, 3 * 2 * 3, 1e-4);
+}
+
+TEST_F(Seconds, GradientsAreReducedOverTheReplicas) {
+  features.blocks[0].denseParameters = 1000000; // 8 layers of 4 MB gradients
+  model.traits.zeroStage = 0;
+  Layout l;
+  l.dp = 8;
+  l.overlapGradients = false;
+  workload.optimizerBytes = workload.weightBytes = 0;
+  workload.gradientBytes = 0;
+  double reduce = 2.0 * 7 / 8 * 32e6 / 1e9; // ring all-reduce at 1 GB/s
+  EXPECT_NEAR(seconds(l), 8 * 3 + reduce, 1e-3);
+  // Hidden behind the last backward pass.
+  l.overlapGradients = true;
+  model.stack.dpOverlap = 1;
+  EXPECT_NEAR(seconds(l), 8 * 3, 1e-3);
+}
+
+TEST_F(Seconds, SlowHostSetsThePace) {
+  model.stack.hostPerLaunch = 10; // one launch a pass
+  Layout l;
+  EXPECT_NEAR(seconds(l) / (8 * 8 * 20), 1.0, 1e-2);
+}
+
+TEST_F(Seconds, BreakdownAddsUp) {
+  features.blocks[0].denseParameters = 1000000;
+  features.blocks[0].collectives.push_back(
+      {CollectiveKind::AllReduce, ParallelAxis::TP, 100000000, 2, 2, false});
+  Layout l;
+  l.dp = 2;
+  l.tp = 2;
+  l.pp = 2;
+  l.recompute = RecomputeKind::Full;
+  model.stack.jitter = 0.01;
+  StepTime t = stepTime(features, l, workload, model);
+  double sum =
+      t.compute + t.recompute + t.bubble + t.host + t.optimizer + t.overhead;
+  for (double e : t.exposed)
+    sum += e;
+  EXPECT_NEAR(sum, t.seconds, 1e-6 * t.seconds);
+  EXPECT_GT(t.exposed[int(ParallelAxis::TP)], 0);
+}
+
+TEST(Layout, EqualAndHashed) {
+  Layout a, b;
+  a.chunkLayers = {1, 2};
+  EXPECT_NE(a, b);
+  b.chunkLayers = {1, 2};
+  EXPECT_EQ(a, b);
+  EXPECT_EQ(hash_value(a), hash_value(b));
+  b.overlapExperts = true;
+  EXPECT_NE(a, b);
+  EXPECT_NE(hash_value(a), hash_value(b));
+  Layout l;
+  l.dp = 4;
+  l.tp = 8;
+  l.sequenceParallel = true;
+  EXPECT_EQ(l.str(), "dp=4 tp=8 mb=1 sp");
+}
