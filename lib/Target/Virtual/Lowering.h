@@ -76,9 +76,6 @@ mlir::LogicalResult layOutSharedMemory(LoweringState &state);
 /// asynchronous copies, fences.
 mlir::LogicalResult lowerThreadOps(LoweringState &state);
 
-/// Expands conversions from f32 to bf16, which few hosts have.
-void expandNarrowing(LoweringState &state);
-
 /// Removes address spaces and device-only attributes.
 void eraseAddressSpaces(LoweringState &state);
 

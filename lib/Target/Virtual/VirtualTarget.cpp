@@ -38,7 +38,6 @@ tessera::compileVirtualObject(gpu::GPUModuleOp device,
   if (failed(formSegments(state)) || failed(layOutSharedMemory(state)) ||
       failed(lowerThreadOps(state)))
     return std::nullopt;
-  expandNarrowing(state);
   eraseAddressSpaces(state);
   if (failed(verify(*clone)))
     return std::nullopt;
