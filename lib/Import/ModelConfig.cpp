@@ -188,13 +188,17 @@ static const Architecture *findArchitecture(const ConfigReader &reader) {
       return &architecture;
   std::string got = name.empty() ? modelType : name;
   std::vector<StringRef> known = getSupportedArchitectures();
+  std::string hint;
   if (name.empty()) {
     known.clear();
     for (const Architecture &architecture : kArchitectures)
       known.push_back(architecture.modelType);
   }
+  for (const Architecture &architecture : kArchitectures)
+    if (architecture.modelType == modelType)
+      hint = ("; did you mean '" + architecture.name + "'?").str();
   reader.fail("architecture '" + Twine(got) + "' is not supported" +
-              didYouMean(got, known) +
+              (hint.empty() ? didYouMean(got, known) : hint) +
               " (supported: " + llvm::join(known, ", ") + ")");
   return nullptr;
 }
