@@ -4,11 +4,15 @@
 #include "dialects/Kernel/KernelDialect.h"
 #include "dialects/NCCL/NCCLDialect.h"
 #include "dialects/Tessera/TesseraDialect.h"
+#include "tessera/Analysis/Passes.h"
 #include "tessera/Conversion/HostToLLVM/HostToLLVM.h"
+#include "tessera/Conversion/KernelToGPU/Passes.h"
 #include "tessera/Conversion/NCCLToLLVM/NCCLToLLVM.h"
+#include "tessera/Transforms/Fuse/Passes.h"
 #include "tessera/Transforms/Partition/Passes.h"
 #include "tessera/Transforms/Plan/Passes.h"
 #include "tessera/Transforms/Schedule/Passes.h"
+#include "tessera/Transforms/Tile/Passes.h"
 
 #include "mlir/Transforms/Passes.h"
 
@@ -24,8 +28,12 @@ void tessera::registerAllDialects(DialectRegistry &registry) {
 
 void tessera::registerAllPasses() {
   registerTransformsPasses();
+  registerAnalysisPasses();
   registerPlanPasses();
   registerPartitionPasses();
+  registerFusePasses();
+  registerTilePasses();
+  registerKernelsPasses();
   registerSchedulePasses();
   registerNCCLToLLVMPasses();
   registerHostToLLVMPasses();

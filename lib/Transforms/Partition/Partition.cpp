@@ -185,12 +185,13 @@ LogicalResult tessera::applyPartition(ModuleOp module,
 namespace {
 struct PartitionPass : tessera::impl::PartitionBase<PartitionPass> {
   void runOnOperation() override {
-    LayoutFailure problem;
+    ShardingFailure problem;
     auto fail = [&] {
       problem.op->emitError(problem.message);
       signalPassFailure();
     };
-    std::optional<Layout> layout = readLayout(getOperation(), problem);
+    std::optional<ShardingPlan> layout =
+        readShardingPlan(getOperation(), problem);
     if (!layout)
       return fail();
     auto analysis =

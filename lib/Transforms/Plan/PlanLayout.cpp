@@ -10,7 +10,8 @@
 //===----------------------------------------------------------------------===//
 #include "tessera/Transforms/Plan/PlanLayout.h"
 
-#include "tessera/Transforms/Partition/Resharding.h"
+#include "tessera/Analysis/Sharding/Resharding.h"
+#include "tessera/Support/Suggest.h"
 #include "tessera/Transforms/Plan/Roles.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -36,14 +37,10 @@ std::optional<Mesh> tessera::parseMesh(StringRef text, std::string &why) {
       return std::nullopt;
     }
     if (!llvm::is_contained(known, name)) {
-      StringRef nearest =
-          *llvm::min_element(known, [&](StringRef a, StringRef b) {
-            return name.edit_distance(a) < name.edit_distance(b);
-          });
-      why = llvm::formatv("mesh '{0}': unknown axis '{1}', expected dp or tp; "
-                          "did you mean '{2}'?",
-                          text, name, nearest)
-                .str();
+      why =
+          llvm::formatv("mesh '{0}': unknown axis '{1}', expected dp or tp{2}",
+                        text, name, didYouMean(name, known))
+              .str();
       return std::nullopt;
     }
     if (mesh.lookup(name)) {
@@ -87,11 +84,11 @@ struct TensorConstraint {
 
 class Planner {
 public:
-  Planner(ModuleOp module, const PlanOptions &options, LayoutFailure &problem)
+  Planner(ModuleOp module, const PlanOptions &options, ShardingFailure &problem)
       : module(module), options(options), problem(problem),
         roles(deriveRoles(module)) {}
 
-  std::optional<Layout> run();
+  std::optional<ShardingPlan> run();
 
 private:
   LogicalResult fail(Operation *op, const llvm::Twine &message) {
@@ -129,9 +126,9 @@ private:
 
   ModuleOp module;
   const PlanOptions &options;
-  LayoutFailure &problem;
+  ShardingFailure &problem;
   ModelRoles roles;
-  Layout layout;
+  ShardingPlan layout;
   SmallVector<TensorConstraint> constraints; ///< of attention heads
   /// Axes of data parallelism, tensor parallelism, key-value heads, and of the
   /// sequence under sequence parallelism.
@@ -374,7 +371,7 @@ LogicalResult Planner::planFunction(func::FuncOp function) {
   return success();
 }
 
-std::optional<Layout> Planner::run() {
+std::optional<ShardingPlan> Planner::run() {
   if (failed(checkTensorAxis()) || failed(makeMesh()) ||
       failed(chooseSequenceParallelism()))
     return std::nullopt;
@@ -386,8 +383,8 @@ std::optional<Layout> Planner::run() {
   return std::move(layout);
 }
 
-std::optional<Layout> tessera::planLayout(ModuleOp module,
-                                          const PlanOptions &options,
-                                          LayoutFailure &failure) {
+std::optional<ShardingPlan> tessera::planSharding(ModuleOp module,
+                                                  const PlanOptions &options,
+                                                  ShardingFailure &failure) {
   return Planner(module, options, failure).run();
 }

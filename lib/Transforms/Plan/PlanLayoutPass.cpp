@@ -11,6 +11,29 @@ namespace tessera {
 #include "lib/Transforms/Plan/Passes.h.inc"
 } // namespace tessera
 
+void tessera::writeShardingPlan(ModuleOp module, const ShardingPlan &layout) {
+  MLIRContext *context = module.getContext();
+  module->setAttr(kMeshAttrName, MeshAttr::get(context, layout.mesh));
+  for (auto parameter : module.getOps<ParameterOp>()) {
+    auto found = layout.parameters.find(parameter.getSymNameAttr());
+    if (found != layout.parameters.end())
+      parameter.setShardingAttr(
+          ShardingAttr::get(context, layout.mesh, found->second));
+  }
+  for (auto [value, sharding] : layout.decisions) {
+    auto attribute = ShardingAttr::get(context, layout.mesh, sharding);
+    if (Operation *op = value.getDefiningOp()) {
+      op->setAttr(kShardingAttrName, attribute);
+      continue;
+    }
+    auto argument = cast<BlockArgument>(value);
+    if (auto function =
+            dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()))
+      function.setArgAttr(argument.getArgNumber(), kShardingAttrName,
+                          attribute);
+  }
+}
+
 namespace {
 struct PlanLayoutPass : tessera::impl::PlanLayoutBase<PlanLayoutPass> {
   using PlanLayoutBase::PlanLayoutBase;
@@ -25,13 +48,14 @@ struct PlanLayoutPass : tessera::impl::PlanLayoutBase<PlanLayoutPass> {
       return signalPassFailure();
     }
     options.mesh = std::move(*parsed);
-    LayoutFailure problem;
-    std::optional<Layout> layout = planLayout(getOperation(), options, problem);
+    ShardingFailure problem;
+    std::optional<ShardingPlan> layout =
+        planSharding(getOperation(), options, problem);
     if (!layout) {
       problem.op->emitError(problem.message);
       return signalPassFailure();
     }
-    writeLayout(getOperation(), *layout);
+    writeShardingPlan(getOperation(), *layout);
     numParameters += layout->parameters.size();
     numDecisions += layout->decisions.size();
   }

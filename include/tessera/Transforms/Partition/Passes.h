@@ -3,7 +3,7 @@
 #ifndef TESSERA_TRANSFORMS_PARTITION_PASSES_H
 #define TESSERA_TRANSFORMS_PARTITION_PASSES_H
 
-#include "tessera/Transforms/Partition/PartitionAnalysis.h"
+#include "tessera/Analysis/Sharding/PartitionAnalysis.h"
 
 #include "mlir/Pass/Pass.h"
 

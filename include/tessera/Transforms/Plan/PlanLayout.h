@@ -3,7 +3,7 @@
 #ifndef TESSERA_TRANSFORMS_PLAN_PLANLAYOUT_H
 #define TESSERA_TRANSFORMS_PLAN_PLANLAYOUT_H
 
-#include "tessera/Transforms/Partition/Layout.h"
+#include "tessera/Analysis/Sharding/ShardingPlan.h"
 
 namespace tessera {
 
@@ -33,9 +33,13 @@ std::optional<Mesh> parseMesh(llvm::StringRef text, std::string &why);
 /// al. 2019, arXiv 1909.08053; sequence parallelism: Korthikanti et al. 2022,
 /// arXiv 2205.05198). Roles follow from the graph alone. Changes nothing; on
 /// failure `failure` says what does not fit and what the nearest fit is.
-std::optional<Layout> planLayout(mlir::ModuleOp module,
-                                 const PlanOptions &options,
-                                 LayoutFailure &failure);
+std::optional<ShardingPlan> planSharding(mlir::ModuleOp module,
+                                         const PlanOptions &options,
+                                         ShardingFailure &failure);
+
+/// Writes `layout` as attributes: `tessera.mesh` on the module, `sharding` on
+/// parameters, `tessera.sharding` on function arguments and ops.
+void writeShardingPlan(mlir::ModuleOp module, const ShardingPlan &layout);
 
 } // namespace tessera
 

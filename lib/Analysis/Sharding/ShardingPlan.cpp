@@ -1,8 +1,8 @@
-//===- Layout.cpp - layouts as attributes ---------------------------------===//
-#include "tessera/Transforms/Partition/Layout.h"
+//===- ShardingPlan.cpp - sharding plans read from attributes -------------===//
+#include "tessera/Analysis/Sharding/ShardingPlan.h"
 
 #include "dialects/Tessera/TesseraDialect.h"
-#include "tessera/Transforms/Partition/Resharding.h"
+#include "tessera/Analysis/Sharding/Resharding.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -22,8 +22,8 @@ static std::optional<TensorSharding> resolve(ShardingAttr attribute,
   return dropTrivialAxes(*sharding, mesh);
 }
 
-std::optional<Layout> tessera::readLayout(ModuleOp module,
-                                          LayoutFailure &failure) {
+std::optional<ShardingPlan>
+tessera::readShardingPlan(ModuleOp module, ShardingFailure &failure) {
   auto fail = [&](Operation *op, const llvm::Twine &message) {
     failure = {op, message.str()};
     return std::nullopt;
@@ -32,7 +32,7 @@ std::optional<Layout> tessera::readLayout(ModuleOp module,
   if (!meshAttr)
     return fail(module, "module has no '" + kMeshAttrName +
                             "': run tessera-plan-layout first");
-  Layout layout;
+  ShardingPlan layout;
   layout.mesh = meshAttr.getMesh();
 
   std::string why;
@@ -77,27 +77,4 @@ std::optional<Layout> tessera::readLayout(ModuleOp module,
       }
   }
   return layout;
-}
-
-void tessera::writeLayout(ModuleOp module, const Layout &layout) {
-  MLIRContext *context = module.getContext();
-  module->setAttr(kMeshAttrName, MeshAttr::get(context, layout.mesh));
-  for (auto parameter : module.getOps<ParameterOp>()) {
-    auto found = layout.parameters.find(parameter.getSymNameAttr());
-    if (found != layout.parameters.end())
-      parameter.setShardingAttr(
-          ShardingAttr::get(context, layout.mesh, found->second));
-  }
-  for (auto [value, sharding] : layout.decisions) {
-    auto attribute = ShardingAttr::get(context, layout.mesh, sharding);
-    if (Operation *op = value.getDefiningOp()) {
-      op->setAttr(kShardingAttrName, attribute);
-      continue;
-    }
-    auto argument = cast<BlockArgument>(value);
-    if (auto function =
-            dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()))
-      function.setArgAttr(argument.getArgNumber(), kShardingAttrName,
-                          attribute);
-  }
 }

@@ -8,7 +8,7 @@
 // rank 3.
 //
 //===----------------------------------------------------------------------===//
-#include "tessera/Transforms/Partition/Resharding.h"
+#include "tessera/Analysis/Sharding/Resharding.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"

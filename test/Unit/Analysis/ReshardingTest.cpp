@@ -5,7 +5,7 @@
 // reference is the directly sliced array: neither side knows the planner.
 //
 //===----------------------------------------------------------------------===//
-#include "tessera/Transforms/Partition/Resharding.h"
+#include "tessera/Analysis/Sharding/Resharding.h"
 
 #include "gtest/gtest.h"
 

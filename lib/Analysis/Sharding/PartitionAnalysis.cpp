@@ -7,7 +7,7 @@
 // it. So every function is walked exactly once, however many layers there are.
 //
 //===----------------------------------------------------------------------===//
-#include "tessera/Transforms/Partition/PartitionAnalysis.h"
+#include "tessera/Analysis/Sharding/PartitionAnalysis.h"
 
 #include "dialects/Tessera/TesseraDialect.h"
 #include "tessera/Interfaces/OpInterfaces.h"
@@ -30,7 +30,8 @@ RankedTensorType PartitionAnalysis::localType(Type type,
 namespace tessera {
 class PartitionWalker {
 public:
-  PartitionWalker(ModuleOp module, const Layout &layout, LayoutFailure &problem)
+  PartitionWalker(ModuleOp module, const ShardingPlan &layout,
+                  ShardingFailure &problem)
       : module(module), layout(layout), problem(problem) {
     result.mesh = layout.mesh;
   }
@@ -85,8 +86,8 @@ private:
                             bool isBlock);
 
   ModuleOp module;
-  const Layout &layout;
-  LayoutFailure &problem;
+  const ShardingPlan &layout;
+  ShardingFailure &problem;
   llvm::SmallSetVector<Operation *, 4> open; ///< functions being walked
 };
 } // namespace tessera
@@ -292,8 +293,8 @@ LogicalResult PartitionWalker::walkFunction(func::FuncOp function,
 }
 
 std::optional<PartitionAnalysis>
-PartitionAnalysis::compute(ModuleOp module, const Layout &layout,
-                           LayoutFailure &failure) {
+PartitionAnalysis::compute(ModuleOp module, const ShardingPlan &layout,
+                           ShardingFailure &failure) {
   PartitionWalker walker(module, layout, failure);
   if (failed(walker.run()))
     return std::nullopt;

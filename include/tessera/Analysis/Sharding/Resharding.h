@@ -6,8 +6,8 @@
 // another. A pure function on values: no IR.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_TRANSFORMS_PARTITION_RESHARDING_H
-#define TESSERA_TRANSFORMS_PARTITION_RESHARDING_H
+#ifndef TESSERA_ANALYSIS_SHARDING_RESHARDING_H
+#define TESSERA_ANALYSIS_SHARDING_RESHARDING_H
 
 #include "tessera/Interfaces/Sharding.h"
 
@@ -72,4 +72,4 @@ llvm::SmallVector<ReshardStep, 8> legalReshardSteps(const Mesh &mesh,
 
 } // namespace tessera
 
-#endif // TESSERA_TRANSFORMS_PARTITION_RESHARDING_H
+#endif // TESSERA_ANALYSIS_SHARDING_RESHARDING_H

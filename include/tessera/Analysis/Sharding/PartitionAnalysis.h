@@ -8,11 +8,11 @@
 // bridges the difference.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_TRANSFORMS_PARTITION_PARTITIONANALYSIS_H
-#define TESSERA_TRANSFORMS_PARTITION_PARTITIONANALYSIS_H
+#ifndef TESSERA_ANALYSIS_SHARDING_PARTITIONANALYSIS_H
+#define TESSERA_ANALYSIS_SHARDING_PARTITIONANALYSIS_H
 
-#include "tessera/Transforms/Partition/Layout.h"
-#include "tessera/Transforms/Partition/Resharding.h"
+#include "tessera/Analysis/Sharding/Resharding.h"
+#include "tessera/Analysis/Sharding/ShardingPlan.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -47,8 +47,9 @@ class PartitionAnalysis {
 public:
   /// Analyses all functions of `module` under `layout`. On failure nothing is
   /// returned and `failure` says which op stands in the way, and why.
-  static std::optional<PartitionAnalysis>
-  compute(mlir::ModuleOp module, const Layout &layout, LayoutFailure &failure);
+  static std::optional<PartitionAnalysis> compute(mlir::ModuleOp module,
+                                                  const ShardingPlan &layout,
+                                                  ShardingFailure &failure);
 
   /// The final layout of a value (after `resultSteps`).
   const ValueLayout &getLayout(mlir::Value value) const {
@@ -78,4 +79,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_TRANSFORMS_PARTITION_PARTITIONANALYSIS_H
+#endif // TESSERA_ANALYSIS_SHARDING_PARTITIONANALYSIS_H

@@ -1,0 +1,16 @@
+// RUN: tessera-opt %s --split-input-file --verify-diagnostics --tessera-fuse
+
+func.func @unknown(%x: tensor<1x8x16xf32>) -> tensor<1x8x16xf32> {
+  // expected-error @+1 {{no kernel family computes this op}}
+  %y = arith.addf %x, %x : tensor<1x8x16xf32>
+  return %y : tensor<1x8x16xf32>
+}
+
+// -----
+
+// expected-error @+1 {{has control flow, which cannot be fused}}
+func.func @branches(%x: tensor<1x8x16xf32>) -> tensor<1x8x16xf32> {
+  cf.br ^end
+^end:
+  return %x : tensor<1x8x16xf32>
+}
