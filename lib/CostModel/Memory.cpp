@@ -23,8 +23,6 @@ static constexpr double kContextBytes = 0.7 * kGiB;
 /// simple buffer plus LL and LL128 buffers for send and receive; in practice a
 /// few hundred MiB for the widest group (NCCL_BUFFSIZE documentation).
 static constexpr double kCommunicatorBytes = 192 * kMiB;
-/// Share of the allocated peak lost to fragmentation by a caching allocator.
-static constexpr double kFragmentation = 0.04;
 
 double tessera::savedBytes(const BlockFeatures &block,
                            RecomputeKind recompute) {
@@ -100,6 +98,8 @@ MemoryUse tessera::memoryUse(const ModelFeatures &features,
     // head is held for the one microbatch it is working on.
     double inFlight = double(chunksInFlight(pipeline, stage)) / layout.vpp;
     use.activations = saved * inFlight + pinnedSaved;
+    if (layout.pp > 1)
+      use.activations += workload.pipelineBufferBytes * (inFlight + 1);
     use.transient = std::max(transient, blockSaved);
     // Sharded parameters are gathered for the block that runs and the next,
     // and its gradients exist in full before they are scattered.
@@ -111,7 +111,7 @@ MemoryUse tessera::memoryUse(const ModelFeatures &features,
          {layout.tp, layout.dp * layout.cp, layout.pp, layout.ep, layout.cp})
       if (size > 1)
         use.communication += kCommunicatorBytes;
-    use.reserve = kFragmentation * use.allocated();
+    use.reserve = workload.allocatorReserve * use.allocated();
     if (stage == 0 || use.total() > worst.total())
       worst = use;
   }

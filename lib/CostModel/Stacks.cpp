@@ -42,7 +42,11 @@ static const std::map<std::string, StackTraits> &table() {
     old.dropout = true;
     t["megatron-2021"] = old;
     t["megatron-deepspeed"] = old;
-    t["bigscience-2022"] = old;
+    StackTraits bigscience = old;
+    // PyTorch 1.9-1.11 before expandable segments; its memory column exceeds
+    // what is allocated by a quarter to a third at every microbatch size.
+    bigscience.allocatorReserve = 0.28;
+    t["bigscience-2022"] = bigscience;
     StackTraits y2022 = old;
     y2022.fusedGradientAccumulation = true;
     t["megatron-2022"] = y2022;
@@ -68,6 +72,7 @@ static const std::map<std::string, StackTraits> &table() {
     deepspeed.gathersPerBlock = 4;
     t["deepspeed"] = deepspeed;
     StackTraits titan = fsdp;
+    titan.allocatorReserve = 0.10; // its logs show reserved memory
     titan.fusedElementwise = true;
     titan.attention = AttentionKernel::Native; // SDPA chooses cuDNN on Hopper
     t["torchtitan"] = titan;

@@ -31,19 +31,23 @@ static double &on(AxisSeconds &seconds, ParallelAxis axis) {
   return seconds[static_cast<int>(axis)];
 }
 
-/// Seconds per step outside the model: loader, gradient norm, loss reduction,
-/// optimizer launches, logging. Free in a first fit it came out as 10 ms for
-/// every framework, so it is no constant of theirs.
-static constexpr double kStepOverhead = 0.01;
-/// Host work of a collective relative to a kernel's: the communication library
-/// records events, switches streams and checks arguments.
-static constexpr int kCollectiveLaunches = 4;
+/// Seconds per step outside the model (gradient norm, loss reduction, logging):
+/// steps of 60 ms on one node leave no room for more.
+static constexpr double kStepOverhead = 1e-3;
+/// Host work of a collective relative to a kernel's. Every member waits for the
+/// slowest host, which matters once the hosts of a whole node take part: the
+/// host-bound runs of vTrain's one-node set (arXiv 2312.12391) lose nothing
+/// with two or four members and 0.2-0.3 ms a collective with eight.
+static double collectiveLaunches(int members) {
+  double share = std::min(members, 8) / 4.0;
+  return 1.0 + share * share;
+}
 
 namespace {
 /// Sums over one pass before overlap is decided.
 struct RawPass {
   double compute = 0, weightGradient = 0, attention = 0;
-  int launches = 0;
+  double launches = 0;
   AxisSeconds blocking = {}, overlappable = {};
 };
 } // namespace
@@ -85,7 +89,7 @@ static void addCollectives(const BlockFeatures &block, Direction direction,
                                                 model.cluster, model.chip);
     double t = count * one.seconds;
     on(c.overlappable ? pass.overlappable : pass.blocking, c.axis) += t;
-    pass.launches += count * kCollectiveLaunches;
+    pass.launches += count * collectiveLaunches(group.size);
   }
 }
 
@@ -130,7 +134,7 @@ static void addSharding(const BlockFeatures &block, Direction direction,
     }
     on(pass.overlappable, ParallelAxis::DP) += t;
     pass.launches +=
-        kCollectiveLaunches * (direction == Direction::Backward ? 2 : 1);
+        (direction == Direction::Backward ? 2 : 1) * collectiveLaunches(g.size);
   }
 }
 

@@ -87,6 +87,8 @@ struct StackTraits {
   /// buffer, else one per large weight.
   int gathersPerBlock = 1;
   DispatcherKind dispatcher = DispatcherKind::AllToAll;
+  /// See Workload::allocatorReserve.
+  double allocatorReserve = 0.04;
 };
 
 struct CostConstants {

@@ -115,6 +115,11 @@ struct Workload {
   double optimizerBytes = 12;
   /// Share of the parameters that are trained (adapters: nearly none).
   double trainedFraction = 1;
+  /// Share of the allocated peak that the allocator loses to fragmentation.
+  double allocatorReserve = 0.04;
+  /// Bytes that a pipeline engine keeps for each microbatch in flight beside
+  /// the blocks' activations (DeepSpeed keeps every stage's output).
+  double pipelineBufferBytes = 0;
 };
 
 } // namespace tessera

@@ -231,6 +231,15 @@ Expected<Case> tessera::makeCase(std::vector<const Point *> points) {
     // DDP sums 16- or 32-bit buffers; 32 where they accumulate in 32 bits.
     w.gradientCommBytes = 4;
   }
+  w.allocatorReserve = c.traits.allocatorReserve;
+  if (c.stack == "bigscience-2022" || c.stack == "megatron-deepspeed") {
+    // DeepSpeed's ZeRO-1 keeps 16-bit gradients whole and a 32-bit copy of its
+    // partition beside master weights and moments.
+    w.gradientBytes = 2;
+    w.optimizerBytes = 16;
+    w.pipelineBufferBytes =
+        2.0 * double(c.layout.microBatch * p.sequence) * p.hidden;
+  }
   if (c.precision.frozen)
     w.trainedFraction = 0.003; // rank-8 to rank-16 adapters
   auto build = [&] {

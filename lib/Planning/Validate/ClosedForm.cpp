@@ -383,7 +383,14 @@ static BlockFeatures head(Builder &b) {
   double pass = b.t.fusedElementwise ? 1.0 : 2.0;
   b.elementwise(logits, 6 * pass, 4 * pass, 6, KernelClass::RowReduction, 0.6,
                 b.t.fusedElementwise ? 3 : 10);
-  b.block.transientBytes = int64_t(logits * 4);
+  // The product's gathered input is kept and its gradient arises whole where
+  // the framework's tensors do the gathering (DTensor).
+  if (b.t.fsdp && b.l.sequenceParallel) {
+    b.block.ops.back().savedBytes += 2 * b.tokens * s.hidden;
+    b.block.transientBytes += 2 * b.tokens * s.hidden;
+  }
+  // Gradient of the logits; eager losses hold one more 32-bit copy.
+  b.block.transientBytes += int64_t(logits * (b.t.fsdp ? 8 : 4));
   if (b.l.tp > 1) {
     double bytes = 2.0 * b.tokens * s.hidden;
     if (b.l.sequenceParallel) {

@@ -61,9 +61,9 @@ struct Seconds : ::testing::Test {
     features.calls.push_back({0, 8, false});
     workload.globalBatch = 8;
   }
-  /// Without the fixed 10 ms of a step.
+  /// Without the fixed millisecond of a step.
   double seconds(const Layout &l) {
-    return stepTime(features, l, workload, model).seconds - 0.01;
+    return stepTime(features, l, workload, model).seconds - 0.001;
   }
   StepModel model;
   ModelFeatures features;
