@@ -19,7 +19,7 @@ using llvm::formatv;
 
 /// Most registers of a thread that accumulators and scores may take before
 /// ptxas spills more than a handful (CUDA 13.0, sm_80 and sm_90).
-static constexpr int64_t kTensorCoreTile = 168, kVectorTile = 144;
+static constexpr int64_t kTensorCoreTile = 168, kVectorTile = 136;
 
 /// Largest number of blocks along y and z of a grid (CUDA C++ Programming
 /// Guide, "Technical Specifications per Compute Capability").
@@ -201,6 +201,11 @@ LogicalResult tessera::kernels::checkAttention(const AttentionSpec &spec,
     return fail(error, formatv("attention: expected at most {0} bytes of "
                                "shared memory a block, got {1}",
                                limits.sharedBytesPerBlock, bytes));
+  if (attentionBlocksPerSM(spec, config, limits) < 1)
+    return fail(error, formatv("attention: expected the registers of a block "
+                               "to fit in {0}, got {1} threads of {2}",
+                               limits.registersPerSM, threads,
+                               attentionRegisters(spec, config)));
   return success();
 }
 
@@ -211,7 +216,7 @@ LogicalResult tessera::kernels::checkAttention(const AttentionSpec &spec,
 int64_t tessera::kernels::attentionRegisters(const AttentionSpec &spec,
                                              const AttentionConfig &config) {
   // What ptxas needs beside the tiles: fragments, addresses, statistics.
-  constexpr int64_t tensorCoreOthers = 96, vectorOthers = 112;
+  constexpr int64_t tensorCoreOthers = 112, vectorOthers = 128;
   int64_t registers;
   if (isTensorCore(spec)) {
     TensorCoreGeometry geometry(spec, config);

@@ -153,6 +153,10 @@ TensorCoreAttention::Scores TensorCoreAttention::scores(Value keys) {
       }
     }
   }
+  if (scoreScale != 1.0)
+    for (SmallVector<Value> &row : result)
+      for (Value &score : row)
+        score = kb.mul(score, kb.f32(scoreScale));
   return result;
 }
 
@@ -196,9 +200,6 @@ void TensorCoreAttention::mask(Scores &scores, Value keyTile) {
 /// sum), and the row statistics and the output so far to the new maximum.
 void TensorCoreAttention::softmax(SmallVector<Value> &scores, Rows &rows) {
   auto maximum = [&](Value a, Value b) { return kb.maxNum(a, b); };
-  if (scoreScale != 1.0)
-    for (Value &score : scores)
-      score = kb.mul(score, kb.f32(scoreScale));
   for (int64_t half = 0; half < 2; ++half) {
     Value largest;
     for (int64_t i = 0; i < 2 * keyTiles(); ++i) {

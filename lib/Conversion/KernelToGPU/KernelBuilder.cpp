@@ -186,10 +186,11 @@ Value KernelBuilder::fma(Value a, Value b, Value c) {
   return LLVM::FMAOp::create(*this, a.getType(), a, b, c);
 }
 Value KernelBuilder::maxNum(Value a, Value b) {
-  return createOrFold<arith::MaxNumFOp>(a, b);
+  // arith.maxnumf would become a call of libdevice.
+  return LLVM::MaxNumOp::create(*this, a.getType(), a, b);
 }
 Value KernelBuilder::minNum(Value a, Value b) {
-  return createOrFold<arith::MinNumFOp>(a, b);
+  return LLVM::MinNumOp::create(*this, a.getType(), a, b);
 }
 Value KernelBuilder::ltU(Value a, Value b) {
   return createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ult, a, b);
