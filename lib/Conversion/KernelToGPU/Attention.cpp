@@ -216,7 +216,7 @@ LogicalResult tessera::kernels::checkAttention(const AttentionSpec &spec,
 int64_t tessera::kernels::attentionRegisters(const AttentionSpec &spec,
                                              const AttentionConfig &config) {
   // What ptxas needs beside the tiles: fragments, addresses, statistics.
-  constexpr int64_t tensorCoreOthers = 112, vectorOthers = 128;
+  constexpr int64_t tensorCoreOthers = 112, vectorOthers = 144;
   int64_t registers;
   if (isTensorCore(spec)) {
     TensorCoreGeometry geometry(spec, config);
@@ -276,16 +276,16 @@ static SmallVector<AttentionConfig> tensorCoreSpace(const AttentionSpec &spec) {
 }
 
 static SmallVector<AttentionConfig> vectorSpace(const AttentionSpec &spec) {
-  // Eight rows a thread while their accumulators fit, then four, then two.
+  // Wide key tiles first (the score product reads one query element for
+  // blockKV / 8 keys), then many rows a thread while their accumulators fit.
   SmallVector<AttentionConfig> space;
-  for (int64_t rowsPerThread : {8, 4, 2})
-    for (int64_t blockQ : {64, 128, 32, 16}) {
-      int64_t warps = blockQ / rowsPerThread / 4;
-      if (warps < 1 || (blockQ > 16 && blockQ / 2 >= spec.seqQ))
-        continue;
-      for (int64_t blockKV : {64, 32, 16})
-        space.push_back({blockQ, blockKV, warps, 1});
-    }
+  for (int64_t blockKV : {64, 32, 16})
+    for (int64_t rowsPerThread : {8, 4, 2})
+      for (int64_t blockQ : {64, 128, 32, 16}) {
+        int64_t warps = blockQ / rowsPerThread / 4;
+        if (warps >= 1 && (blockQ == 16 || blockQ / 2 < spec.seqQ))
+          space.push_back({blockQ, blockKV, warps, 1});
+      }
   return space;
 }
 
