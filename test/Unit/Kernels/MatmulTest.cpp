@@ -118,6 +118,49 @@ TEST(Matmul, Epilogues) {
   }
 }
 
+/// What the counting mode says of one launch.
+tessera_virtual_counters countMatmul(const MatmulSpec &spec,
+                                     const MatmulConfig &config) {
+  tessera_virtual_counters counters = {};
+  auto harness = compileKernel(
+      [&](mlir::OpBuilder &builder, mlir::gpu::GPUModuleOp module) {
+        ASSERT_TRUE(succeeded(buildMatmul(builder, module, "k", spec, config)));
+      });
+  if (!harness)
+    return counters;
+  tessera::LaunchOptions options;
+  options.count = true;
+  tessera_virtual_reset_counters();
+  EXPECT_EQ(harness->launch("k", toHarness(matmulLaunchShape(spec, config)),
+                            MatmulProblem(spec).arguments(), options),
+            "");
+  tessera_virtual_get_counters(&counters);
+  return counters;
+}
+
+/// The swizzle and the paddings do what they are for, and no byte moves twice.
+TEST(MatmulBF16, NoBankConflictsAndNoExtraTraffic) {
+  for (bool outIn : {true, false})
+    for (MatmulConfig config : {MatmulConfig{128, 128, 32, 2, 2, 3, 8},
+                                MatmulConfig{64, 64, 64, 2, 2, 3, 8}}) {
+      SCOPED_TRACE(config.blockM + 1000 * outIn);
+      MatmulSpec spec = product(Element::BF16, 256, 256, 128, outIn);
+      tessera_virtual_counters counters = countMatmul(spec, config);
+      EXPECT_EQ(counters.shared_bank_conflicts, 0u);
+      EXPECT_EQ(counters.flops_tensor, 2u * 256 * 256 * 128);
+      // Every tile row and tile column reads its rows once.
+      uint64_t tiles = (256 / config.blockM) * (256 / config.blockN);
+      EXPECT_EQ(counters.async_copy_bytes,
+                tiles * (config.blockM + config.blockN) * 128 * 2);
+      EXPECT_EQ(counters.global_store_bytes, 256u * 256 * 2);
+      // 16 bytes a thread, 512 a request, in full sectors; host memory may
+      // start in the middle of a sector, which costs one per row of a tile.
+      EXPECT_EQ(counters.global_store_requests, 256u * 256 * 2 / 512);
+      EXPECT_LE(counters.global_store_sectors,
+                256u * 256 * 2 / 32 + 256 * (256 / config.blockN));
+    }
+}
+
 /// A NaN or an infinity in one row of a stays in that row.
 TEST(Matmul, NonFiniteValuesDoNotSpread) {
   for (Element type : {Element::BF16, Element::F32}) {
