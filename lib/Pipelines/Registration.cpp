@@ -8,6 +8,9 @@
 #include "tessera/Conversion/HostToLLVM/HostToLLVM.h"
 #include "tessera/Conversion/KernelToGPU/Passes.h"
 #include "tessera/Conversion/NCCLToLLVM/NCCLToLLVM.h"
+#include "tessera/Target/DevicePipeline.h"
+#include "tessera/Target/Executable.h"
+#include "tessera/Target/VirtualTarget.h"
 #include "tessera/Transforms/Fuse/Passes.h"
 #include "tessera/Transforms/Partition/Passes.h"
 #include "tessera/Transforms/Plan/Passes.h"
@@ -24,6 +27,9 @@ void tessera::registerAllDialects(DialectRegistry &registry) {
                   scf::SCFDialect, cf::ControlFlowDialect, gpu::GPUDialect,
                   NVVM::NVVMDialect, LLVM::LLVMDialect, vector::VectorDialect,
                   math::MathDialect>();
+  registerDeviceDialects(registry);
+  registerVirtualTargetInterfaces(registry);
+  registerBinaryTableInterface(registry);
 }
 
 void tessera::registerAllPasses() {
@@ -31,10 +37,11 @@ void tessera::registerAllPasses() {
   registerAnalysisPasses();
   registerPlanPasses();
   registerPartitionPasses();
+  registerKernelsPasses();
   registerFusePasses();
   registerTilePasses();
-  registerKernelsPasses();
   registerSchedulePasses();
   registerNCCLToLLVMPasses();
   registerHostToLLVMPasses();
+  registerExecutablePasses();
 }

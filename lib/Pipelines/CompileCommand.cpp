@@ -1,0 +1,145 @@
+//===- CompileCommand.cpp - `tessera compile` -----------------------------===//
+#include "tessera/Pipelines/Commands.h"
+#include "tessera/Pipelines/Compile.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Process.h"
+
+using namespace llvm;
+using namespace tessera;
+
+static int usage(const Twine &message) {
+  errs() << "error: " << message << "\n";
+  return 2;
+}
+
+namespace {
+struct Flags {
+  cl::OptionCategory category{"tessera compile"};
+  cl::opt<std::string> model{cl::Positional, cl::cat(category),
+                             cl::desc("MODEL (folder, config.json or .mlir)")};
+  cl::opt<std::string> mesh{
+      "mesh", cl::init("dp=1,tp=1"), cl::cat(category),
+      cl::value_desc("dp=2,tp=2"),
+      cl::desc("Axes and sizes of the grid of ranks, first slowest")};
+  cl::opt<int64_t> sequence{"seq", cl::init(0), cl::cat(category),
+                            cl::desc("Tokens in a row (default: the model's)")};
+  cl::opt<int64_t> batch{"batch", cl::init(1), cl::cat(category),
+                         cl::desc("Rows of tokens, of all ranks together")};
+  cl::opt<std::string> dtype{
+      "dtype", cl::cat(category), cl::value_desc("f32|bf16"),
+      cl::desc("Element type (default: the checkpoint's)")};
+  cl::list<std::string> chips{
+      "chip", cl::CommaSeparated, cl::cat(category),
+      cl::value_desc("sm_80,..."),
+      cl::desc("Compute capabilities to compile for (default sm_80,sm_90)")};
+  cl::opt<std::string> sequenceParallel{
+      "sequence-parallel", cl::init("auto"), cl::cat(category),
+      cl::value_desc("auto|on|off"),
+      cl::desc("Split the residual stream over the sequence")};
+  cl::opt<bool> virtualGpu{"virtual", cl::init(true), cl::cat(category),
+                           cl::desc("Compile for the virtual GPU too")};
+  cl::opt<bool> instrument{
+      "instrument", cl::cat(category),
+      cl::desc("Virtual-GPU code that --check and --count can watch")};
+  cl::opt<std::string> output{"o", cl::cat(category), cl::value_desc("file"),
+                              cl::desc("Output ('-': standard output)")};
+  cl::opt<std::string> emit{
+      "emit", cl::cat(category), cl::value_desc("mlir|llvm|ptx|cubin|exe"),
+      cl::desc("What to write (default exe, mlir with --compile-to)")};
+  cl::opt<std::string> to{"compile-to", cl::cat(category),
+                          cl::value_desc("phase"),
+                          cl::desc("Stop when this phase has ended")};
+  cl::opt<std::string> from{
+      "compile-from", cl::cat(category), cl::value_desc("phase"),
+      cl::desc("MODEL is the .mlir file of this phase; go on behind it")};
+  cl::opt<std::string> dump{"dump-phases-to", cl::cat(category),
+                            cl::value_desc("folder"),
+                            cl::desc("Write N.phase.mlir after every phase")};
+  cl::opt<std::string> runtime{"runtime-lib", cl::cat(category),
+                               cl::value_desc("file"),
+                               cl::desc("libtessera_rt.a to link")};
+  cl::opt<bool> timing{"timing", cl::cat(category),
+                       cl::desc("Show the time of each phase")};
+};
+} // namespace
+
+static std::optional<EmitKind> parseEmit(StringRef name) {
+  return StringSwitch<std::optional<EmitKind>>(name)
+      .Case("mlir", EmitKind::Mlir)
+      .Case("llvm", EmitKind::Llvm)
+      .Case("ptx", EmitKind::Ptx)
+      .Case("cubin", EmitKind::Cubin)
+      .Case("exe", EmitKind::Exe)
+      .Default(std::nullopt);
+}
+
+int tessera::compileCommand(int argc, char **argv) {
+  static Flags flags;
+  cl::HideUnrelatedOptions(flags.category);
+  if (!cl::ParseCommandLineOptions(
+          argc, argv, "Compiles a model to a sharded executable\n", &errs()))
+    return 2;
+  if (flags.model.empty())
+    return usage("no model to compile: give a Hugging Face folder, a "
+                 "config.json or a .mlir file");
+  if (flags.sequence < 0 ||
+      (flags.sequence == 0 && flags.sequence.getNumOccurrences()))
+    return usage("--seq must be at least 1, got " + Twine(flags.sequence));
+  if (flags.batch < 1)
+    return usage("--batch must be at least 1, got " + Twine(flags.batch));
+
+  ProgramOptions program;
+  program.model = flags.model;
+  program.mesh = flags.mesh;
+  program.sequence = flags.sequence;
+  program.batch = flags.batch;
+  program.dtype = flags.dtype;
+  program.sequenceParallel = flags.sequenceParallel;
+  program.virtualGpu = flags.virtualGpu;
+  program.instrument = flags.instrument;
+  if (!flags.chips.empty())
+    program.chips.assign(flags.chips.begin(), flags.chips.end());
+
+  DriverOptions driver;
+  std::string why;
+  if (!flags.from.empty() && !(driver.from = parsePhase(flags.from, why)))
+    return usage("--compile-from: " + why);
+  if (!flags.to.empty()) {
+    std::optional<Phase> to = parsePhase(flags.to, why);
+    if (!to)
+      return usage("--compile-to: " + why);
+    driver.to = *to;
+    driver.emit = EmitKind::Mlir;
+  }
+  if (!flags.emit.empty()) {
+    std::optional<EmitKind> kind = parseEmit(flags.emit);
+    if (!kind)
+      return usage("unknown --emit '" + flags.emit +
+                   "', expected mlir, llvm, ptx, cubin or exe");
+    driver.emit = *kind;
+    if (driver.to != Phase::Binary && driver.emit != EmitKind::Mlir)
+      return usage("--emit=" + flags.emit +
+                   " needs the whole way, but "
+                   "--compile-to stops at '" +
+                   infoOf(driver.to).name + "'");
+  }
+  bool text = driver.emit != EmitKind::Exe && driver.emit != EmitKind::Cubin;
+  driver.output = flags.output;
+  if (driver.output.empty()) {
+    if (!text)
+      return usage("no output: say -o FILE");
+    driver.output = "-";
+  } else if (driver.output == "-" && !text) {
+    return usage("binary output needs a file: say -o FILE");
+  }
+  // Kernels alone are wanted.
+  if (driver.emit == EmitKind::Ptx || driver.emit == EmitKind::Cubin)
+    program.virtualGpu = false;
+  driver.dumpPhasesTo = flags.dump;
+  driver.runtimeArchive = flags.runtime;
+  driver.timing = flags.timing;
+  driver.progress = sys::Process::StandardErrIsDisplayed();
+  return compile(program, driver) ? 0 : 1;
+}

@@ -1,0 +1,13 @@
+//===- tessera.cpp - compile and run models -------------------------------===//
+#include "tessera/Pipelines/Commands.h"
+
+static const tessera::Command kCommands[] = {
+    {"compile", "a model to a sharded executable", tessera::compileCommand},
+    {"run", "an executable on several ranks of this machine",
+     tessera::runProgramCommand},
+    {"phases", "the phases of the compiler", tessera::phasesCommand},
+};
+
+int main(int argc, char **argv) {
+  return tessera::runCommand(kCommands, argc, argv);
+}
