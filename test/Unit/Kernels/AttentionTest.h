@@ -122,14 +122,14 @@ inline void expectAttention(const AttentionSpec &spec, const Buffer &out,
 /// Runs under the checker, in index order and in two random ones.
 inline void runAttention(const AttentionSpec &spec,
                          const AttentionConfig &config, Inputs inputs) {
-  auto harness = compileAttention(spec, config, /*instrument=*/false);
+  auto harness = compileAttention(spec, config, /*instrument=*/true);
   ASSERT_TRUE(harness);
   Expected expected = attentionReference(spec, inputs.q, inputs.k, inputs.v);
   for (uint64_t seed : {0, 1, 2026}) {
     Buffer out(spec.type, inputs.q.size());
     LaunchOptions options;
     options.seed = seed;
-    options.check = false;
+    options.check = true;
     ASSERT_EQ(harness->launch("attention",
                               toHarness(attentionLaunchShape(spec, config)),
                               {inputs.q.data(), inputs.k.data(),
