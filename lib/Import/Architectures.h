@@ -13,6 +13,9 @@ inline constexpr int64_t kMaxLayers = 100000;
 /// Each fills `config` from a config.json of its architecture; failures go to
 /// the reader.
 void readLlamaFamily(const ConfigReader &reader, ModelConfig &config);
+/// The parts of a Llama-like config that a mixture of experts shares with it.
+void readMixture(const ConfigReader &reader, ModelConfig &config);
+void readDeepSeek(const ConfigReader &reader, ModelConfig &config);
 void readGPT2(const ConfigReader &reader, ModelConfig &config);
 void readGPTNeoX(const ConfigReader &reader, ModelConfig &config);
 
@@ -35,6 +38,11 @@ ParameterRef makeMatrix(llvm::StringRef symbol, llvm::StringRef checkpoint,
                         int64_t rows, int64_t columns, double std);
 ParameterRef makeVector(llvm::StringRef symbol, llvm::StringRef checkpoint,
                         int64_t size, double mean);
+/// `[experts, rows, columns]`, one stored matrix per expert: `{expert}` in the
+/// name stands for its number.
+ParameterRef makeExperts(llvm::StringRef symbol, llvm::StringRef checkpoint,
+                         int64_t experts, int64_t rows, int64_t columns,
+                         double std);
 /// Norm `name` of `size`; `checkpoint` lacks its ".weight".
 NormRef makeNorm(llvm::StringRef symbol, llvm::StringRef checkpoint,
                  int64_t size, bool bias);

@@ -1,60 +1,18 @@
 //===- BuildGraph.cpp - a model config to the forward graph ---------------===//
 //
 // Declares the parameters, builds one block function for each kind of layer
-// (they differ in the attention window alone and read the same parameters) and
-// the entry function, which calls the blocks over runs of layers of one kind.
+// (they differ in the attention window and in having experts) and the entry
+// function, which calls the blocks over runs of layers of one kind.
 //
 //===----------------------------------------------------------------------===//
 #include "tessera/Import/Import.h"
 
-#include "dialects/Tessera/TesseraDialect.h"
+#include "lib/Import/GraphBuilder.h"
 
 #include "mlir/IR/Verifier.h"
 
 using namespace mlir;
 using namespace tessera;
-
-namespace {
-
-class GraphBuilder {
-public:
-  GraphBuilder(MLIRContext &context, const ModelConfig &config, int64_t batch,
-               int64_t sequence, Type element)
-      : config(config), batch(batch), sequence(sequence), element(element),
-        builder(&context) {}
-
-  OwningOpRef<ModuleOp> build(DictionaryAttr facts);
-
-private:
-  void declare(const ParameterRef &parameter);
-  /// A block function for layers whose attention has this window.
-  func::FuncOp buildBlock(StringRef name, int64_t window);
-  void buildForward(ArrayRef<std::pair<int64_t, func::FuncOp>> blocks);
-
-  Value read(const ParameterRef &parameter);
-  Value norm(Value x, const NormRef &ref, bool layerNorm);
-  Value linear(Value x, const LinearRef &ref);
-  Value mlp(Value x);
-  Value attention(Value x, int64_t window);
-  /// Head norm and rotary embedding of queries or keys.
-  Value positioned(Value x, const std::optional<NormRef> &headNorm);
-
-  RankedTensorType activation(int64_t width) {
-    return RankedTensorType::get({batch, sequence, width}, element);
-  }
-  Location loc(const ParameterRef &parameter) {
-    return NameLoc::get(builder.getStringAttr(parameter.symbol));
-  }
-  Location here() { return builder.getUnknownLoc(); }
-
-  const ModelConfig &config;
-  int64_t batch, sequence;
-  Type element;
-  OpBuilder builder;
-  Value rotaryTable;
-};
-
-} // namespace
 
 /// Sliding windows that hide nothing within the sequence count as none.
 static int64_t effectiveWindow(int64_t window, int64_t sequence) {
@@ -83,21 +41,21 @@ void GraphBuilder::declare(const ParameterRef &ref) {
                           ref.reshape, ref.dim, ref.index);
   auto parameter = ParameterOp::create(
       builder, loc(ref), builder.getStringAttr(ref.symbol),
-      TypeAttr::get(RankedTensorType::get(ref.shape, element)), checkpoint,
+      TypeAttr::get(typeOf(ref)), checkpoint,
       /*first_layer=*/IntegerAttr(), /*layer_count=*/IntegerAttr(),
       /*sharding=*/ShardingAttr(), /*padded=*/UnitAttr(),
       builder.getF64FloatAttr(ref.initMean),
       builder.getF64FloatAttr(ref.initStd));
   if (ref.isLayered()) {
-    parameter.setFirstLayerAttr(builder.getI64IntegerAttr(0));
-    parameter.setLayerCountAttr(builder.getI64IntegerAttr(config.layers));
+    parameter.setFirstLayerAttr(builder.getI64IntegerAttr(ref.firstLayer));
+    parameter.setLayerCountAttr(
+        builder.getI64IntegerAttr(config.layersOf(ref)));
   }
   parameter.setPadded(ref.padded);
 }
 
 Value GraphBuilder::read(const ParameterRef &ref) {
-  return GetParameterOp::create(builder, loc(ref),
-                                RankedTensorType::get(ref.shape, element),
+  return GetParameterOp::create(builder, loc(ref), typeOf(ref),
                                 builder.getAttr<FlatSymbolRefAttr>(ref.symbol));
 }
 
@@ -144,22 +102,32 @@ Value GraphBuilder::attention(Value x, int64_t window) {
 }
 
 Value GraphBuilder::mlp(Value x) {
-  ActivationKind kind = *symbolizeActivationKind(config.activation);
-  Value h;
-  if (config.gate) {
-    Value gate = linear(x, *config.gate);
-    Value up = linear(x, config.up);
-    h = SwigluOp::create(builder, loc(config.up.weight), up.getType(), gate, up,
-                         kind);
-  } else {
-    Value up = linear(x, config.up);
-    h = ActivationOp::create(builder, loc(config.up.weight), up.getType(), kind,
-                             up);
-  }
+  if (config.gate)
+    return gatedMlp(x, *config.gate, config.up, config.down);
+  Value up = linear(x, config.up);
+  Value h = ActivationOp::create(builder, loc(config.up.weight), up.getType(),
+                                 activationKind(), up);
   return linear(h, config.down);
 }
 
-func::FuncOp GraphBuilder::buildBlock(StringRef name, int64_t window) {
+Value GraphBuilder::gatedMlp(Value x, const LinearRef &gateRef,
+                             const LinearRef &upRef, const LinearRef &down) {
+  Value gate = linear(x, gateRef);
+  Value up = linear(x, upRef);
+  Value h = SwigluOp::create(builder, loc(upRef.weight), up.getType(), gate, up,
+                             activationKind());
+  return linear(h, down);
+}
+
+GraphBuilder::BlockKind GraphBuilder::kindOf(int64_t layer) const {
+  return {effectiveWindow(config.windows[layer], sequence),
+          config.hasExperts(layer)};
+}
+
+func::FuncOp GraphBuilder::buildBlock(BlockKind kind) {
+  std::string name = kind.experts ? "block_experts" : "block";
+  if (kind.window != 0)
+    name += "_window_" + std::to_string(kind.window);
   Type type = activation(config.hidden);
   auto block = func::FuncOp::create(builder, here(), name,
                                     builder.getFunctionType({type}, {type}));
@@ -177,18 +145,20 @@ func::FuncOp GraphBuilder::buildBlock(StringRef name, int64_t window) {
   auto add = [&](Value lhs, Value rhs) -> Value {
     return AddOp::create(builder, here(), lhs.getType(), lhs, rhs);
   };
-  Value a = attention(norm(x, config.attentionNorm, config.layerNorm), window);
+  Value normed = norm(x, config.attentionNorm, config.layerNorm);
+  Value a =
+      config.latent ? latentAttention(normed) : attention(normed, kind.window);
   Value h = add(x, a);
   // In parallel both halves read the block's input, else the second reads the
   // sum of the first.
-  Value y = mlp(
-      norm(config.parallelResidual ? x : h, config.mlpNorm, config.layerNorm));
+  normed =
+      norm(config.parallelResidual ? x : h, config.mlpNorm, config.layerNorm);
+  Value y = kind.experts ? experts(normed) : mlp(normed);
   func::ReturnOp::create(builder, here(), add(h, y));
   return block;
 }
 
-void GraphBuilder::buildForward(
-    ArrayRef<std::pair<int64_t, func::FuncOp>> blocks) {
+void GraphBuilder::buildForward(const Blocks &blocks) {
   auto tokensType =
       RankedTensorType::get({batch, sequence}, builder.getI32Type());
   auto nllType = RankedTensorType::get({batch, sequence}, builder.getF32Type());
@@ -208,12 +178,11 @@ void GraphBuilder::buildForward(
                                read(*config.positions), /*offset=*/Value(),
                                /*first=*/0);
   for (int64_t first = 0, end; first < config.layers; first = end) {
-    int64_t window = effectiveWindow(config.windows[first], sequence);
-    for (end = first + 1; end < config.layers; ++end)
-      if (effectiveWindow(config.windows[end], sequence) != window)
-        break;
-    for (auto [blockWindow, block] : blocks)
-      if (blockWindow == window)
+    BlockKind kind = kindOf(first);
+    for (end = first + 1; end < config.layers && kindOf(end) == kind;)
+      ++end;
+    for (auto [blockKind, block] : blocks)
+      if (blockKind == kind)
         x = LayersOp::create(builder, here(), TypeRange{type}, block.getName(),
                              ValueRange{x}, first, end - first)
                 .getResult(0);
@@ -238,15 +207,11 @@ OwningOpRef<ModuleOp> GraphBuilder::build(DictionaryAttr facts) {
   module.get()->setAttr(kModelAttrName, facts);
   builder.setInsertionPointToEnd(module->getBody());
   config.forEachParameter([&](const ParameterRef &ref) { declare(ref); });
-  SmallVector<std::pair<int64_t, func::FuncOp>> blocks;
-  for (int64_t window : config.windows) {
-    window = effectiveWindow(window, sequence);
-    if (llvm::any_of(blocks,
-                     [&](auto &block) { return block.first == window; }))
-      continue;
-    std::string name =
-        window == 0 ? "block" : "block_window_" + std::to_string(window);
-    blocks.push_back({window, buildBlock(name, window)});
+  Blocks blocks;
+  for (int64_t layer = 0; layer < config.layers; ++layer) {
+    BlockKind kind = kindOf(layer);
+    if (llvm::none_of(blocks, [&](auto &block) { return block.first == kind; }))
+      blocks.push_back({kind, buildBlock(kind)});
   }
   buildForward(blocks);
   return module;
@@ -280,6 +245,11 @@ static DictionaryAttr makeFacts(MLIRContext &context, const ModelConfig &config,
   number("positions", config.maxPositions);
   number("window", *llvm::max_element(config.windows));
   number("parameters", config.numParameters());
+  if (config.experts) {
+    number("experts", config.experts->experts);
+    number("experts_per_token", config.experts->topK);
+    number("active_parameters", config.numActiveParameters());
+  }
   return facts.getDictionary(&context);
 }
 

@@ -31,19 +31,27 @@ static void adaptPrefix(const rt::Checkpoint &checkpoint, ModelConfig &config) {
   config.prefix.clear();
 }
 
-static std::string layerName(const ParameterRef &parameter, int64_t layer) {
+/// The name with `{layer}` and `{expert}` filled in.
+static std::string tensorName(const ParameterRef &parameter, int64_t layer,
+                              int64_t expert) {
   std::string name = parameter.checkpoint;
-  size_t at = name.find("{layer}");
-  if (at != std::string::npos)
-    name.replace(at, 7, std::to_string(layer));
+  for (auto [mark, number] : {std::pair<StringRef, int64_t>{"{layer}", layer},
+                              {"{expert}", expert}}) {
+    size_t at = name.find(mark);
+    if (at != std::string::npos)
+      name.replace(at, mark.size(), std::to_string(number));
+  }
   return name;
 }
 
 static llvm::Error checkTensor(const rt::Checkpoint &checkpoint,
                                const ParameterRef &parameter,
                                const std::string &name) {
+  std::vector<int64_t> shape = parameter.shape;
+  if (parameter.isPerExpert())
+    shape.erase(shape.begin());
   const std::vector<int64_t> &stored =
-      parameter.storedShape.empty() ? parameter.shape : parameter.storedShape;
+      parameter.storedShape.empty() ? shape : parameter.storedShape;
   const rt::TensorInfo *tensor = checkpoint.find(name);
   if (!tensor) {
     std::string near = checkpoint.nearest(name);
@@ -57,8 +65,8 @@ static llvm::Error checkTensor(const rt::Checkpoint &checkpoint,
                      "': expected shape " + rt::shapeToString(stored) +
                      ", got " + rt::shapeToString(tensor->shape));
   rt::SliceRequest request;
-  request.globalShape = request.size = parameter.shape;
-  request.offset.assign(parameter.shape.size(), 0);
+  request.globalShape = request.size = shape;
+  request.offset.assign(shape.size(), 0);
   if (!parameter.reshape.empty())
     request.view =
         rt::TensorView{parameter.reshape, parameter.dim, parameter.index};
@@ -76,9 +84,12 @@ llvm::Error tessera::checkWeights(StringRef path, ModelConfig &config) {
   std::set<std::string> read;
   std::string failure;
   config.forEachParameter([&](const ParameterRef &parameter) {
-    int64_t count = parameter.isLayered() ? config.layers : 1;
-    for (int64_t layer = 0; layer < count && failure.empty(); ++layer) {
-      std::string name = layerName(parameter, layer);
+    int64_t first = parameter.isLayered() ? parameter.firstLayer : 0;
+    int64_t count = parameter.isLayered() ? config.layersOf(parameter) : 1;
+    int64_t experts = parameter.isPerExpert() ? parameter.shape[0] : 1;
+    for (int64_t i = 0; i < count * experts && failure.empty(); ++i) {
+      std::string name =
+          tensorName(parameter, first + i / experts, i % experts);
       if (llvm::Error error = checkTensor(*checkpoint, parameter, name))
         failure = llvm::toString(std::move(error));
       read.insert(name);

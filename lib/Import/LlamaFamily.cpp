@@ -26,6 +26,10 @@ struct Defaults {
 static Defaults defaultsOf(StringRef architecture) {
   if (architecture == "MistralForCausalLM")
     return {32000, 14336, 131072, 8, 0};
+  if (architecture == "MixtralForCausalLM")
+    return {32000, 14336, 131072, 8, 0};
+  if (architecture == "Qwen3MoeForCausalLM")
+    return {151936, 6144, 32768, 4, 0};
   if (architecture == "Qwen2ForCausalLM")
     return {151936, 22016, 32768, 32, 0};
   if (architecture == "Qwen3ForCausalLM")
@@ -72,7 +76,7 @@ static void readQwenWindows(const ConfigReader &reader, ModelConfig &config) {
 void tessera::readLlamaFamily(const ConfigReader &reader, ModelConfig &config) {
   StringRef name = config.architecture;
   bool isQwen2 = name == "Qwen2ForCausalLM";
-  bool isQwen3 = name == "Qwen3ForCausalLM";
+  bool isQwen3 = name == "Qwen3ForCausalLM" || name == "Qwen3MoeForCausalLM";
   bool isLlama = name == "LlamaForCausalLM";
   Defaults defaults = defaultsOf(name);
 
@@ -118,6 +122,8 @@ void tessera::readLlamaFamily(const ConfigReader &reader, ModelConfig &config) {
                           reader.isNull("sliding_window")
                               ? 0
                               : reader.integer({"sliding_window"}, 4096));
+  else if (name == "MixtralForCausalLM" && reader.has("sliding_window"))
+    config.windows.assign(config.layers, reader.integer({"sliding_window"}));
   else if (isQwen2 || isQwen3)
     readQwenWindows(reader, config);
 

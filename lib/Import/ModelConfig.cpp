@@ -1,5 +1,6 @@
 //===- ModelConfig.cpp - config.json to one form for all decoders ---------===//
 #include "lib/Import/Architectures.h"
+#include "tessera/Import/ShippedModels.h"
 #include "tessera/Support/File.h"
 #include "tessera/Support/Json.h"
 #include "tessera/Support/Suggest.h"
@@ -24,6 +25,10 @@ static constexpr Architecture kArchitectures[] = {
     {"MistralForCausalLM", "mistral", readLlamaFamily},
     {"Qwen2ForCausalLM", "qwen2", readLlamaFamily},
     {"Qwen3ForCausalLM", "qwen3", readLlamaFamily},
+    {"MixtralForCausalLM", "mixtral", readMixture},
+    {"Qwen3MoeForCausalLM", "qwen3_moe", readMixture},
+    {"DeepseekV2ForCausalLM", "deepseek_v2", readDeepSeek},
+    {"DeepseekV3ForCausalLM", "deepseek_v3", readDeepSeek},
     {"GPT2LMHeadModel", "gpt2", readGPT2},
     {"GPTNeoXForCausalLM", "gpt_neox", readGPTNeoX},
 };
@@ -59,6 +64,14 @@ ParameterRef tessera::makeVector(StringRef symbol, StringRef checkpoint,
   parameter.checkpoint = checkpoint.str();
   parameter.shape = {size};
   parameter.initMean = mean;
+  return parameter;
+}
+
+ParameterRef tessera::makeExperts(StringRef symbol, StringRef checkpoint,
+                                  int64_t experts, int64_t rows,
+                                  int64_t columns, double std) {
+  ParameterRef parameter = makeMatrix(symbol, checkpoint, rows, columns, std);
+  parameter.shape.insert(parameter.shape.begin(), experts);
   return parameter;
 }
 
@@ -128,19 +141,46 @@ static void visitParameters(Config &config, Visit visit) {
   visit(config.embedding);
   maybe(config.positions);
   norm(config.attentionNorm);
-  linear(config.q);
-  linear(config.k);
-  linear(config.v);
+  if (config.latent) {
+    auto &latent = *config.latent;
+    if (latent.qDown) {
+      linear(*latent.qDown);
+      norm(*latent.qNorm);
+    }
+    linear(latent.q);
+    linear(latent.kvDown);
+    norm(latent.kvNorm);
+    linear(latent.kvUp);
+  } else {
+    linear(config.q);
+    linear(config.k);
+    linear(config.v);
+  }
   if (config.qNorm)
     norm(*config.qNorm);
   if (config.kNorm)
     norm(*config.kNorm);
   linear(config.o);
   norm(config.mlpNorm);
-  if (config.gate)
-    linear(*config.gate);
-  linear(config.up);
-  linear(config.down);
+  if (config.hasDenseLayers()) {
+    if (config.gate)
+      linear(*config.gate);
+    linear(config.up);
+    linear(config.down);
+  }
+  if (config.experts) {
+    auto &experts = *config.experts;
+    visit(experts.router);
+    maybe(experts.routerBias);
+    visit(experts.gate);
+    visit(experts.up);
+    visit(experts.down);
+    if (experts.sharedUp) {
+      linear(*experts.sharedGate);
+      linear(*experts.sharedUp);
+      linear(*experts.sharedDown);
+    }
+  }
   norm(config.finalNorm);
   maybe(config.head);
 }
@@ -155,14 +195,34 @@ void ModelConfig::forEachParameter(
   visitParameters(*this, visit);
 }
 
+bool ModelConfig::hasDenseLayers() const {
+  return expertLayers.empty() || llvm::is_contained(expertLayers, false);
+}
+
+static int64_t elementsOf(const ModelConfig &config,
+                          const ParameterRef &parameter) {
+  int64_t elements = parameter.isLayered() ? config.layersOf(parameter) : 1;
+  for (int64_t size : parameter.shape)
+    elements *= size;
+  return elements;
+}
+
 int64_t ModelConfig::numParameters() const {
   int64_t total = 0;
   forEachParameter([&](const ParameterRef &parameter) {
-    int64_t elements = 1;
-    for (int64_t size : parameter.shape)
-      elements *= size;
-    total += elements * (parameter.isLayered() ? layers : 1);
+    total += elementsOf(*this, parameter);
   });
+  return total;
+}
+
+int64_t ModelConfig::numActiveParameters() const {
+  int64_t total = numParameters();
+  if (experts)
+    for (const ParameterRef *parameter :
+         {&experts->gate, &experts->up, &experts->down}) {
+      int64_t all = elementsOf(*this, *parameter);
+      total -= all - all / experts->experts * experts->topK;
+    }
   return total;
 }
 
@@ -243,8 +303,13 @@ tessera::parseModelConfig(const llvm::json::Value &json, StringRef path) {
 }
 
 llvm::Expected<std::string> tessera::findModelConfig(StringRef path) {
-  if (!llvm::sys::fs::exists(path))
-    return makeError("model '" + path + "' does not exist");
+  if (!llvm::sys::fs::exists(path)) {
+    std::vector<StringRef> names;
+    for (const ShippedModel &model : getShippedModels())
+      names.push_back(model.name);
+    return makeError("model '" + path + "' does not exist" +
+                     didYouMean(path, names));
+  }
   if (!llvm::sys::fs::is_directory(path))
     return path.str();
   llvm::SmallString<128> file(path);
@@ -255,6 +320,14 @@ llvm::Expected<std::string> tessera::findModelConfig(StringRef path) {
 }
 
 llvm::Expected<ModelConfig> tessera::readModelConfig(StringRef path) {
+  // A file or folder of that name wins over a shipped config.
+  if (const ShippedModel *model = findShippedModel(path))
+    if (!llvm::sys::fs::exists(path)) {
+      llvm::Expected<llvm::json::Value> json = parseJson(model->json, path);
+      if (!json)
+        return json.takeError();
+      return parseModelConfig(*json, path);
+    }
   llvm::Expected<std::string> file = findModelConfig(path);
   if (!file)
     return file.takeError();

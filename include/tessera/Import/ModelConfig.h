@@ -35,9 +35,17 @@ struct ParameterRef {
   double initMean = 0.0, initStd = 0.0;
   /// Dimension 0 is the vocabulary and may be padded when it is split.
   bool padded = false;
+  /// Kept in f32 whatever the program's element type.
+  bool f32 = false;
+  /// The layers that have it, where its name has `{layer}`; -1: all.
+  int64_t firstLayer = 0, layerCount = -1;
 
   bool isLayered() const {
     return checkpoint.find("{layer}") != std::string::npos;
+  }
+  /// One stored tensor per expert; `shape` begins with the number of experts.
+  bool isPerExpert() const {
+    return checkpoint.find("{expert}") != std::string::npos;
   }
 };
 
@@ -63,6 +71,33 @@ struct RotaryConfig {
   int64_t originalPositions = 0;
 };
 
+/// The experts of a mixture-of-experts layer.
+struct ExpertsConfig {
+  int64_t experts = 0, topK = 0, intermediate = 0;
+  std::string scoring = "softmax"; ///< softmax or sigmoid
+  bool normalize = true;
+  double scale = 1.0;
+  int64_t groups = 1, topGroups = 1;
+  ParameterRef router;                    ///< [experts, hidden]
+  std::optional<ParameterRef> routerBias; ///< f32 [experts]
+  ParameterRef gate, up, down;            ///< [experts, out, in]
+  /// Gated MLP that every token passes; width of its hidden layer.
+  int64_t sharedIntermediate = 0;
+  std::optional<LinearRef> sharedGate, sharedUp, sharedDown;
+};
+
+/// Multi-head latent attention (DeepSeek-V2 and V3).
+struct LatentConfig {
+  int64_t kvRank = 0, nopeDim = 0, ropeDim = 0, valueDim = 0;
+  /// Low-rank queries; without them `q` is the whole projection.
+  std::optional<LinearRef> qDown;
+  std::optional<NormRef> qNorm;
+  LinearRef q;      ///< to heads * (nopeDim + ropeDim)
+  LinearRef kvDown; ///< to kvRank + ropeDim
+  NormRef kvNorm;
+  LinearRef kvUp; ///< to heads * (nopeDim + valueDim)
+};
+
 struct ModelConfig {
   std::string architecture; ///< "LlamaForCausalLM"
   std::string dtype;        ///< of the checkpoint: "f32", "bf16", "f16" or ""
@@ -70,6 +105,11 @@ struct ModelConfig {
   int64_t intermediate = 0, vocab = 0, maxPositions = 0;
   /// Sliding window of each layer, 0 for none.
   std::vector<int64_t> windows;
+  /// Whether a layer has experts instead of the dense MLP; empty: none has.
+  std::vector<bool> expertLayers;
+  std::optional<ExpertsConfig> experts;
+  /// Instead of q, k and v.
+  std::optional<LatentConfig> latent;
   double attentionScale = 1.0;
   bool layerNorm = false; ///< layer norm (else RMS norm)
   double normEps = 1e-6;
@@ -83,6 +123,7 @@ struct ModelConfig {
   LinearRef q, k, v, o;
   std::optional<NormRef> qNorm, kNorm; ///< RMS norms of each head
   std::optional<LinearRef> gate;       ///< gated MLP
+  /// Unused (no shape) where all layers have experts.
   LinearRef up, down;
   std::optional<ParameterRef> head; ///< absent: tied to the embedding
   /// Prefix that a checkpoint of the bare model lacks ("transformer.").
@@ -97,6 +138,15 @@ struct ModelConfig {
   /// The same, to change them.
   void updateParameters(llvm::function_ref<void(ParameterRef &)> update);
   int64_t numParameters() const;
+  /// Parameters that one token passes: of the experts only the chosen.
+  int64_t numActiveParameters() const;
+  bool hasExperts(int64_t layer) const {
+    return !expertLayers.empty() && expertLayers[layer];
+  }
+  bool hasDenseLayers() const;
+  int64_t layersOf(const ParameterRef &parameter) const {
+    return parameter.layerCount < 0 ? layers : parameter.layerCount;
+  }
 };
 
 /// The supported architectures, as `architectures` in config.json names them.
@@ -107,7 +157,8 @@ llvm::ArrayRef<llvm::StringRef> getSupportedArchitectures();
 llvm::Expected<ModelConfig> parseModelConfig(const llvm::json::Value &json,
                                              llvm::StringRef path);
 
-/// Reads `path`, a model folder or its config.json.
+/// Reads `path`: a model folder, its config.json, or the name of a shipped
+/// model (see ShippedModels.h).
 llvm::Expected<ModelConfig> readModelConfig(llvm::StringRef path);
 
 /// Where the config lies: `path` itself, or config.json in the folder `path`.
