@@ -11,6 +11,7 @@
 #include "Chain.h"
 #include "dialects/Kernel/KernelDialect.h"
 
+#include "mlir/IR/Remarks.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -43,6 +44,10 @@ static std::optional<Family> familyOf(Operation *op) {
       .Case<CrossEntropyOp, CrossEntropyStatsOp, CrossEntropyCombineOp,
             TokenSumOp, TokenMeanOp>([](auto) { return Family::CrossEntropy; })
       .Default([](Operation *) { return std::nullopt; });
+}
+
+static remark::RemarkOpts remarkOpts() {
+  return remark::RemarkOpts::name("fusion").category("fuse");
 }
 
 namespace {
@@ -121,8 +126,12 @@ void GroupBuilder::fuseNorms() {
     // The group stands where the norm is; who reads the sum must come later.
     if (llvm::any_of(add->getUsers(), [&](Operation *user) {
           return user != &op && user->isBeforeInBlock(&op);
-        }))
+        })) {
+      remark::missed(add.getLoc(), remarkOpts())
+          << remark::reason("the sum is read before its norm, which therefore "
+                            "cannot take the add");
       continue;
+    }
     claim(Family::Row, {add, &op}, /*keepAll=*/true);
   }
 }
@@ -164,8 +173,12 @@ void GroupBuilder::emit(Family family, ArrayRef<Operation *> ops,
   for (Operation *op : llvm::reverse(ops))
     op->erase();
   ++groups;
-  if (ops.size() > 1)
-    fused += ops.size();
+  if (ops.size() == 1)
+    return;
+  fused += ops.size();
+  remark::passed(group.getLoc(), remarkOpts())
+      << remark::add("{0} ops become one {1} kernel: {2}", ops.size(),
+                     stringifyFamily(family), label);
 }
 
 LogicalResult GroupBuilder::run() {

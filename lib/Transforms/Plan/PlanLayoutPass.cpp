@@ -3,6 +3,8 @@
 
 #include "dialects/Tessera/TesseraDialect.h"
 
+#include "mlir/IR/Remarks.h"
+
 using namespace mlir;
 using namespace tessera;
 
@@ -34,6 +36,28 @@ void tessera::writeShardingPlan(ModuleOp module, const ShardingPlan &layout) {
   }
 }
 
+/// Reports what was decided and follows from no option alone.
+static void remarkDecisions(ModuleOp module, const ShardingPlan &plan) {
+  auto opts = [](StringRef name) {
+    return remark::RemarkOpts::name(name).category("plan");
+  };
+  if (std::optional<Axis> replicas = plan.mesh.lookup(kReplicaAxis)) {
+    int64_t heads = plan.mesh.axes[*plan.mesh.lookup(kTensorAxis)].size;
+    remark::analysis(module.getLoc(), opts("key-value heads"))
+        << remark::add("{0} key-value heads, each on {1} ranks: the tensor "
+                       "axis is split into tp = {0} and tpr = {1}",
+                       heads, plan.mesh.axes[*replicas].size);
+  }
+  bool splitsSequence = llvm::any_of(plan.decisions, [](const auto &decision) {
+    const TensorSharding &sharding = decision.second;
+    return sharding.dims.size() == 3 && !sharding.dims[1].empty();
+  });
+  remark::analysis(module.getLoc(), opts("sequence parallelism"))
+      << remark::add("the residual stream is {0}",
+                     splitsSequence ? "split over the sequence along tp"
+                                    : "whole on every rank of tp");
+}
+
 namespace {
 struct PlanLayoutPass : tessera::impl::PlanLayoutBase<PlanLayoutPass> {
   using PlanLayoutBase::PlanLayoutBase;
@@ -56,6 +80,7 @@ struct PlanLayoutPass : tessera::impl::PlanLayoutBase<PlanLayoutPass> {
       return signalPassFailure();
     }
     writeShardingPlan(getOperation(), *layout);
+    remarkDecisions(getOperation(), *layout);
     numParameters += layout->parameters.size();
     numDecisions += layout->decisions.size();
   }

@@ -15,6 +15,8 @@
 #include "tessera/Conversion/KernelToGPU/GroupToSpec.h"
 #include "tessera/Conversion/KernelToGPU/Matmul.h"
 
+#include "mlir/IR/Remarks.h"
+
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::kernels;
@@ -127,7 +129,13 @@ private:
       return success();
     }
     ++numChosen;
-    group.setConfigAttr(toAttribute(config, &getContext()));
+    Attribute attribute = toAttribute(config, &getContext());
+    group.setConfigAttr(attribute);
+    std::string text;
+    llvm::raw_string_ostream(text) << attribute;
+    remark::passed(group.getLoc(),
+                   remark::RemarkOpts::name("configuration").category("tile"))
+        << remark::add("{0}: {1}", group.getLabel().str(), text);
     return success();
   }
 };

@@ -1,5 +1,5 @@
 // A decoder of GPT-2's shape: learned positions, layer norms, biases, GELU, weights stored [in, out].
-module attributes {tessera.model = {architecture = "GPT2LMHeadModel"}} {
+module attributes {tessera.model = {architecture = "GPT2LMHeadModel", vocab = 256 : i64}} {
   tessera.parameter @wte : tensor<256x64xbf16> checkpoint #tessera.checkpoint<"wte.weight"> {padded}
   tessera.parameter @wpe : tensor<32x64xbf16> checkpoint #tessera.checkpoint<"wpe.weight">
   tessera.parameter @g1 : tensor<64xbf16> checkpoint #tessera.checkpoint<"h.{layer}.ln_1.weight"> layers first 0 count 2

@@ -1,5 +1,5 @@
 // A decoder of Llama's shape: 4 heads of 16, 2 key-value heads, width 64, MLP 128.
-module attributes {tessera.model = {architecture = "LlamaForCausalLM"}} {
+module attributes {tessera.model = {architecture = "LlamaForCausalLM", vocab = 250 : i64}} {
   tessera.parameter @embed : tensor<250x64xf32> checkpoint #tessera.checkpoint<"model.embed_tokens.weight"> {padded}
   tessera.parameter @n1 : tensor<64xf32> checkpoint #tessera.checkpoint<"l.{layer}.n1"> layers first 0 count 3
   tessera.parameter @wq : tensor<64x64xf32> checkpoint #tessera.checkpoint<"l.{layer}.q"> layers first 0 count 3
