@@ -21,7 +21,8 @@ typedef struct {
   char internal[128];
 } ncclUniqueId;
 
-typedef enum {
+// A fixed underlying type keeps the values that a caller might make up legal.
+enum ncclResult_t : int {
   ncclSuccess = 0,
   ncclUnhandledCudaError = 1,
   ncclSystemError = 2,
@@ -30,17 +31,17 @@ typedef enum {
   ncclInvalidUsage = 5,
   ncclRemoteError = 6,
   ncclInProgress = 7,
-} ncclResult_t;
+};
 
-typedef enum {
+enum ncclRedOp_t : int {
   ncclSum = 0,
   ncclProd = 1,
   ncclMax = 2,
   ncclMin = 3,
   ncclAvg = 4,
-} ncclRedOp_t;
+};
 
-typedef enum {
+enum ncclDataType_t : int {
   ncclInt8 = 0,
   ncclUint8 = 1,
   ncclInt32 = 2,
@@ -51,7 +52,7 @@ typedef enum {
   ncclFloat32 = 7,
   ncclFloat64 = 8,
   ncclBfloat16 = 9,
-} ncclDataType_t;
+};
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId *id);
 ncclResult_t ncclCommInitRank(ncclComm_t *comm, int nranks, ncclUniqueId id,

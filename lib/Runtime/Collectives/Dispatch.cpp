@@ -54,7 +54,8 @@ void observe(ncclComm_t comm, const CollectiveCall &call) {
   collectiveState().observer(call.recv, bytes);
 }
 
-/// A collective of one rank is a copy (an average of one too).
+/// A collective of one rank is a copy (an average too), and so is a message to
+/// itself.
 void copyAlone(const CollectiveCall &call) {
   if (call.send != call.recv && call.count)
     std::memmove(call.recv, call.send, call.count * bytesOf(call.type));
@@ -71,8 +72,8 @@ Status exchangeAlone(std::vector<Group::Item> &items) {
         sends[i].call.type != receives[i].call.type)
       return failure("a send of a rank to itself has no matching receive in "
                      "its group");
-    std::memmove(receives[i].call.recv, sends[i].call.send,
-                 sends[i].call.count * bytesOf(sends[i].call.type));
+    copyAlone({CollectiveOp::Send, sends[i].call.send, receives[i].call.recv,
+               sends[i].call.count, sends[i].call.type});
     observe(receives[i].comm, receives[i].call);
   }
   return Status::success();

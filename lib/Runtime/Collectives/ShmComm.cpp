@@ -80,16 +80,21 @@ ShmComm::Mail &ShmComm::mail(int from, int to) {
   return reinterpret_cast<Mail *>(segment.data() + sizeof(Header) +
                                   sizeof(Member) * nranks)[from * nranks + to];
 }
-char *ShmComm::mailData(int from, int to) {
+uint64_t ShmComm::mailOffset() const {
   uint64_t n = static_cast<uint64_t>(nranks);
-  uint64_t base = sizeof(Header) + sizeof(Member) * n + sizeof(Mail) * n * n;
-  return segment.data() + ((base + 4095) & ~4095ull) +
-         (static_cast<uint64_t>(from) * n + static_cast<uint64_t>(to)) *
-             mailBytes;
+  uint64_t end = sizeof(Header) + sizeof(Member) * n + sizeof(Mail) * n * n;
+  return (end + 4095) & ~4095ull;
 }
-char *ShmComm::stage(int r) {
-  return mailData(nranks, 0) + static_cast<uint64_t>(r) * stageBytes;
+uint64_t ShmComm::stageOffset(int r) const {
+  uint64_t n = static_cast<uint64_t>(nranks);
+  return mailOffset() + n * n * mailBytes +
+         static_cast<uint64_t>(r) * stageBytes;
 }
+char *ShmComm::mailData(int from, int to) {
+  return segment.data() + mailOffset() +
+         static_cast<uint64_t>(from * nranks + to) * mailBytes;
+}
+char *ShmComm::stage(int r) { return segment.data() + stageOffset(r); }
 
 Expected<std::unique_ptr<ShmComm>>
 ShmComm::create(World &world, const std::string &name, int nranks, int rank) {
@@ -100,9 +105,7 @@ ShmComm::create(World &world, const std::string &name, int nranks, int rank) {
   // Proof of life for those who clear away leftovers.
   if (!comm->segment.tryLock(0, /*shared=*/true))
     return failure("cannot lock shared memory '", name, "'");
-  uint64_t bytes =
-      static_cast<uint64_t>(comm->stage(nranks + 1) - comm->segment.data());
-  if (Status s = comm->segment.map(bytes))
+  if (Status s = comm->segment.map(comm->stageOffset(nranks + 1)))
     return s;
   Header &h = comm->header();
   uint32_t expected = 0;

@@ -69,6 +69,9 @@ private:
   Header &header();
   Member &member(int r);
   Mail &mail(int from, int to);
+  /// Offsets in the segment.
+  uint64_t mailOffset() const;
+  uint64_t stageOffset(int r) const;
   char *mailData(int from, int to);
   /// Rank r's staging area, and the result area for r == nranks.
   char *stage(int r);

@@ -7,9 +7,12 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Weights.h"
+#include "tessera/Runtime/World.h"
 
 #include <cmath>
+#include <cstdio>
 #include <functional>
+#include <unistd.h>
 
 namespace tessera::rt {
 
@@ -31,6 +34,31 @@ Expected<const TensorInfo *> findTensor(const Checkpoint &checkpoint,
                  near.empty() ? "" : "'");
 }
 
+/// A line on the terminal while much is loaded; silent elsewhere.
+class Progress {
+public:
+  explicit Progress(uint64_t total)
+      : total(total), shown(total > (256u << 20) && isatty(STDERR_FILENO)) {
+    const World *world = currentWorld();
+    shown &= !world || world->rank() == 0;
+  }
+  ~Progress() {
+    if (shown)
+      std::fprintf(stderr, "\r\033[K");
+  }
+  void add(uint64_t bytes) {
+    done += bytes;
+    if (shown)
+      std::fprintf(stderr, "\rweights %3d %%",
+                   static_cast<int>(100.0 * static_cast<double>(done) /
+                                    static_cast<double>(total)));
+  }
+
+private:
+  uint64_t total, done = 0;
+  bool shown;
+};
+
 /// Calls `fill` for each tensor of this rank with a host buffer, and moves the
 /// buffer to its place.
 Status
@@ -38,8 +66,10 @@ forEachTensor(const Manifest &manifest, Device &device, char *params,
               const std::function<Status(const Parameter &, int64_t layer,
                                          std::vector<char> &buffer)> &fill) {
   std::vector<char> buffer;
+  Progress progress(manifest.parameterBytes);
   for (const Parameter &p : manifest.parameters)
     for (int64_t i = 0; i < p.layerCount; ++i) {
+      progress.add(p.bytes());
       buffer.resize(p.bytes());
       if (Status s = fill(p, i, buffer))
         return s;

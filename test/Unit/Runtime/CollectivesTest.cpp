@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 #include "Ranks.h"
 #include "tessera/Runtime/DType.h"
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
 
 using namespace tessera::rt;
 using namespace tessera::test;
@@ -290,6 +292,87 @@ TEST(Collectives, CountsCallsByKind) {
                    "all_gather/0/bf16/64x1=256 "
                ? ""
                : text;
+  });
+  expectAllWell(results);
+}
+
+// A random program over the communicators of a 2 x 3 mesh: every rank draws the
+// same program and keeps the state of all ranks, so it knows what it must get.
+TEST(Collectives, RandomProgramsOnAMesh) {
+  auto results = runRanks(6, [](World &world) -> std::string {
+    ncclComm_t all = worldComm(world), rows = nullptr, columns = nullptr;
+    int row = world.rank() / 3, column = world.rank() % 3;
+    ncclCommSplit(all, row, column, &rows, nullptr);
+    ncclCommSplit(all, column, row, &columns, nullptr);
+    auto members = [](int kind, int rank) {
+      std::vector<int> m;
+      for (int r = 0; r < 6; ++r)
+        if (kind == 0 || (kind == 1 && r / 3 == rank / 3) ||
+            (kind == 2 && r % 3 == rank % 3))
+          m.push_back(r);
+      return m;
+    };
+    std::mt19937 rng(11);
+    const size_t size = 600;
+    std::vector<std::vector<float>> state(6, std::vector<float>(size));
+    for (auto &s : state)
+      for (float &x : s)
+        x = float(rng() % 1000);
+    std::vector<float> mine = state[world.rank()], got(size);
+    for (int step = 0; step < 300; ++step) {
+      int kind = rng() % 3, op = rng() % 4;
+      ncclComm_t comm = kind == 0 ? all : kind == 1 ? rows : columns;
+      int n = kind == 0 ? 6 : kind == 1 ? 3 : 2;
+      size_t count = 1 + rng() % (size / n);
+      int root = rng() % n, shift = rng() % n;
+      auto next = state;
+      for (int r = 0; r < 6; ++r) {
+        std::vector<int> m = members(kind, r);
+        int me = int(std::find(m.begin(), m.end(), r) - m.begin());
+        for (size_t i = 0; i < count; ++i) {
+          float best = 0;
+          for (int q : m)
+            best = std::max(best, state[q][me * count + i]);
+          if (op == 0)
+            next[r][i] = best; // reduce_scatter, maximum
+          else if (op == 1)
+            for (int k = 0; k < n; ++k)
+              next[r][k * count + i] = state[m[k]][i]; // all_gather
+          else if (op == 2)
+            next[r][i] = state[m[root]][i]; // broadcast
+          else
+            next[r][i] = state[m[(me + shift) % n]][i]; // ring by `shift`
+        }
+      }
+      state = next;
+      int me = 0;
+      ncclCommUserRank(comm, &me);
+      got = mine;
+      ncclResult_t r = ncclSuccess;
+      if (op == 0) {
+        r = ncclReduceScatter(mine.data(), got.data(), count, ncclFloat32,
+                              ncclMax, comm, nullptr);
+      } else if (op == 1) {
+        r = ncclAllGather(mine.data(), got.data(), count, ncclFloat32, comm,
+                          nullptr);
+      } else if (op == 2) {
+        r = ncclBroadcast(mine.data(), got.data(), count, ncclFloat32, root,
+                          comm, nullptr);
+      } else {
+        ncclGroupStart();
+        ncclSend(mine.data(), count, ncclFloat32, (me + n - shift) % n, comm,
+                 nullptr);
+        ncclRecv(got.data(), count, ncclFloat32, (me + shift) % n, comm,
+                 nullptr);
+        r = ncclGroupEnd();
+      }
+      if (r)
+        return ncclGetLastError(comm);
+      mine = got;
+      if (mine != state[world.rank()])
+        return "step " + std::to_string(step) + " went wrong";
+    }
+    return "";
   });
   expectAllWell(results);
 }

@@ -31,6 +31,11 @@ tessera_image ptx(unsigned sm, const char *chip) {
   return {TESSERA_IMAGE_PTX, sm, chip, "x", 1};
 }
 
+/// The loss line of a run.
+std::string lossLine(const CommandResult &r) {
+  return r.out.substr(0, r.out.find('\n'));
+}
+
 struct CudaProgram : ::testing::Test {
   TempFolder folder;
   CommandResult run(const std::string &environment,
@@ -74,8 +79,7 @@ TEST_F(CudaProgram, SameLossAsTheVirtualGpu) {
             std::string::npos)
       << real.out;
   EXPECT_EQ(real.err, "loaded fake cubin sm_90a\n");
-  EXPECT_EQ(real.out.substr(0, real.out.find('\n')),
-            simulated.out.substr(0, simulated.out.find('\n')));
+  EXPECT_EQ(lossLine(real), lossLine(simulated));
   EXPECT_EQ(real.out.find("loss "), 0u);
   // auto takes the GPU where there is one.
   EXPECT_NE(run("", "auto").out.find("Fake GPU"), std::string::npos);
@@ -104,4 +108,30 @@ TEST_F(CudaProgram, Failures) {
   // auto falls on the virtual GPU when there is no device.
   EXPECT_NE(run("FAKE_CUDA_FAIL=none", "auto").out.find("virtual GPU"),
             std::string::npos);
+}
+
+// Four ranks, the collectives through NCCL (a fake one).
+TEST_F(CudaProgram, FourRanksOverNccl) {
+  std::string tokens = folder.write("t.txt", "1 2 3 4 5 6 7 8 9 10 0 3");
+  auto run = [&](const std::string &environment, const std::string &device) {
+    return runCommand(environment +
+                      " " FAKE_LAUNCH " 4 " FAKE_FOUR
+                      " --init random:3 --tokens " +
+                      tokens + " --device=" + device);
+  };
+  std::string both = "LD_LIBRARY_PATH=" FAKE_DRIVER "-four";
+  CommandResult real = run(both, "cuda"), simulated = run("", "virtual");
+  EXPECT_EQ(real.code, 0) << real.err;
+  EXPECT_EQ(lossLine(real).find("loss "), 0u);
+  EXPECT_EQ(lossLine(real), lossLine(simulated));
+  expectFailure(run(both + " FAKE_NCCL_FAIL=1", "cuda"),
+                "ncclCommInitRank: fake error");
+  // A driver without NCCL.
+  folder.write("libcuda.so.1", "");
+  std::filesystem::copy_file(FAKE_DRIVER "-four/libcuda.so.1",
+                             folder.file("libcuda.so.1"),
+                             std::filesystem::copy_options::overwrite_existing);
+  if (runCommand("ldconfig -p | grep libnccl.so.2").code != 0)
+    expectFailure(run("LD_LIBRARY_PATH=" + folder.path, "cuda"),
+                  "cannot open NCCL");
 }
