@@ -5,6 +5,10 @@ static const tessera::Command kCommands[] = {
     {"compile", "a model to a sharded executable", tessera::compileCommand},
     {"run", "an executable on several ranks of this machine",
      tessera::runProgramCommand},
+    {"models", "the model configs that ship with Tessera", tessera::modelsCommand},
+    {"scale", "model and token sizes for a compute budget", tessera::scaleCommand},
+    {"validate", "predictions against published measurements",
+     tessera::validateCommand},
     {"phases", "the phases of the compiler", tessera::phasesCommand},
 };
 

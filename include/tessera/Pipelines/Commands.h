@@ -26,6 +26,9 @@ int runCommand(llvm::ArrayRef<Command> commands, int argc, char **argv);
 int compileCommand(int argc, char **argv);
 int runProgramCommand(int argc, char **argv);
 int phasesCommand(int argc, char **argv);
+int modelsCommand(int argc, char **argv);
+int scaleCommand(int argc, char **argv);
+int validateCommand(int argc, char **argv);
 
 } // namespace tessera
 
