@@ -21,7 +21,7 @@ public:
   std::string describe() const override { return "virtual GPU"; }
 
   Expected<void *> allocate(uint64_t bytes) override {
-    if (void *p = tessera_virtual_malloc(bytes))
+    if (void *p = tessera_virtual_malloc(bytes ? bytes : 1))
       return p;
     return failure(
         "cannot allocate ", bytes,

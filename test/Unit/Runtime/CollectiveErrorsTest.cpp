@@ -192,7 +192,7 @@ TEST(CollectiveErrors, KilledRankIsNoticedWithinSeconds) {
   double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();
-  EXPECT_LT(seconds, 5);
+  EXPECT_LT(seconds, 15);
   EXPECT_TRUE(WIFSIGNALED(results[1].status));
   for (int r : {0, 2})
     EXPECT_TRUE(results[r].text.find("rank 1 (process ") == 0 ||

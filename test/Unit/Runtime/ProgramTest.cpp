@@ -86,7 +86,7 @@ struct ProgramTest : ::testing::Test {
                      const std::vector<std::string> &parts) {
     EXPECT_EQ(r.code, code) << r.err;
     EXPECT_EQ(r.out, "");
-    EXPECT_LT(r.seconds, 8);
+    EXPECT_LT(r.seconds, 20);
     for (const std::string &part : parts)
       EXPECT_TRUE(has(r.err, part)) << "wanted: " << part << "\ngot: " << r.err;
   }
@@ -305,7 +305,7 @@ TEST_F(ProgramTest, BadWeights) {
 TEST_F(ProgramTest, RankThatIsKilled) {
   CommandResult r = runFour(args(), "TESSERA_FAKE=killed");
   expectFailure(r, 137, {"rank 2 was ended by signal 9 (Killed)"});
-  EXPECT_LT(r.seconds, 5);
+  EXPECT_LT(r.seconds, 15);
 }
 
 TEST_F(ProgramTest, RankThatExits) {
@@ -345,7 +345,7 @@ TEST_F(ProgramTest, LauncherPassesSignalsOn) {
                  " & p=$!; sleep 1; kill -TERM $p; "
                  "wait $p; echo code $?");
   EXPECT_TRUE(has(r.out, "code 143")) << r.out << r.err;
-  EXPECT_LT(r.seconds, 6);
+  EXPECT_LT(r.seconds, 15);
 }
 
 TEST_F(ProgramTest, LauncherMistakes) {
@@ -393,7 +393,7 @@ TEST_F(ProgramTest, UnderTorchrunDeathIsNoticedByPeers) {
       << r.err;
   EXPECT_TRUE(has(r.out, "code 3")) << r.out;
   EXPECT_FALSE(has(r.out, "code 0")) << r.out;
-  EXPECT_LT(r.seconds, 6);
+  EXPECT_LT(r.seconds, 15);
 }
 
 TEST_F(ProgramTest, NeedsOnlyTheSystemsLibraries) {

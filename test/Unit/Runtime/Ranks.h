@@ -40,7 +40,7 @@ inline std::string uniqueJob() {
 /// `seconds` is ended by SIGALRM.
 inline std::vector<RankResult>
 runRanks(int n, const std::function<std::string(rt::World &)> &body,
-         unsigned seconds = 30) {
+         unsigned seconds = 60) {
   std::string job = uniqueJob();
   std::vector<RankResult> results(static_cast<size_t>(n));
   std::vector<pid_t> pids;

@@ -20,7 +20,7 @@ struct CommandResult {
   double seconds = 0;
 };
 
-/// Runs a shell command, at most for half a minute.
+/// Runs a shell command, at most for a minute.
 inline CommandResult runCommand(const std::string &command) {
   TempFolder folder;
   auto read = [&](const char *name) {
@@ -30,7 +30,7 @@ inline CommandResult runCommand(const std::string &command) {
     return text.str();
   };
   auto start = std::chrono::steady_clock::now();
-  int status = std::system(("timeout -k 2 30 sh -c '" + command + "' >" +
+  int status = std::system(("timeout -k 2 60 sh -c '" + command + "' >" +
                             folder.file("out") + " 2>" + folder.file("err") +
                             " </dev/null")
                                .c_str());

@@ -297,7 +297,7 @@ TEST(World, WatchdogEndsTheProcess) {
   EXPECT_TRUE(WIFSIGNALED(status));
   auto begin = std::chrono::steady_clock::now();
   waitpid(survivor, &status, 0);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(3));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(15));
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), exitPeerFailed);
 }
