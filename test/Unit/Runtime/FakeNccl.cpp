@@ -53,6 +53,8 @@ const char *fakeNcclRecord() {
 ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
   std::string name = "/dev/shm/fake-nccl-XXXXXX";
   int fd = mkstemp(name.data());
+  if (std::getenv("FAKE_NCCL_FAIL"))
+    unlink(name.c_str()); // for ranks that end before they use it
   if (fd < 0 || ftruncate(fd, sizeof(Shared)) != 0)
     return ncclSystemError;
   close(fd);
@@ -62,8 +64,10 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
 }
 ncclResult_t ncclCommInitRank(ncclComm_t *comm, int nranks, ncclUniqueId id,
                               int rank) {
-  if (std::getenv("FAKE_NCCL_FAIL"))
+  if (std::getenv("FAKE_NCCL_FAIL")) {
+    unlink(id.internal);
     return ncclUnhandledCudaError;
+  }
   int fd = open(id.internal, O_RDWR);
   void *p =
       mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
