@@ -7,6 +7,7 @@
 namespace tessera::test {
 void registerTesseraDialectTestPasses();
 void registerImportTestPasses();
+void registerInterpreterTestPasses();
 } // namespace tessera::test
 #endif
 
@@ -17,6 +18,7 @@ int main(int argc, char **argv) {
 #ifdef TESSERA_TEST_PASSES
   tessera::test::registerTesseraDialectTestPasses();
   tessera::test::registerImportTestPasses();
+  tessera::test::registerInterpreterTestPasses();
 #endif
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "Tessera pass driver\n", registry));
