@@ -196,17 +196,32 @@ void TensorCoreAttention::mask(Scores &scores, Value keyTile) {
                      result.begin() + 4 * keyTiles() * (i + 1));
 }
 
+/// Combines pairwise: a chain would be as long as the row.
+static Value combineAll(ArrayRef<Value *> row, KernelBuilder::Combine combine) {
+  SmallVector<Value> values;
+  for (Value *value : row)
+    values.push_back(*value);
+  while (values.size() > 1) {
+    SmallVector<Value> half;
+    for (size_t i = 0; i + 1 < values.size(); i += 2)
+      half.push_back(combine(values[i], values[i + 1]));
+    if (values.size() % 2 != 0)
+      half.push_back(values.back());
+    values = std::move(half);
+  }
+  return values.front();
+}
+
 /// Scores of one 16-row tile to probabilities (not yet divided by the row
 /// sum), and the row statistics and the output so far to the new maximum.
 void TensorCoreAttention::softmax(SmallVector<Value> &scores, Rows &rows) {
   auto maximum = [&](Value a, Value b) { return kb.maxNum(a, b); };
+  auto add = [&](Value a, Value b) { return kb.add(a, b); };
   for (int64_t half = 0; half < 2; ++half) {
-    Value largest;
-    for (int64_t i = 0; i < 2 * keyTiles(); ++i) {
-      Value score = scores[i / 2 * 4 + 2 * half + i % 2];
-      largest = largest ? maximum(largest, score) : score;
-    }
-    largest = quadReduce(largest, maximum);
+    SmallVector<Value *> row;
+    for (int64_t i = 0; i < 2 * keyTiles(); ++i)
+      row.push_back(&scores[i / 2 * 4 + 2 * half + i % 2]);
+    Value largest = quadReduce(combineAll(row, maximum), maximum);
     Value before = rows.maximum[half];
     rows.maximum[half] = maximum(before, largest);
     Value subtract = rows.maximum[half];
@@ -215,13 +230,9 @@ void TensorCoreAttention::softmax(SmallVector<Value> &scores, Rows &rows) {
     Value factor = kb.f32(exponentScale);
     Value shift = kb.mul(subtract, kb.f32(-exponentScale));
     Value rescale = emitExp2(kb, kb.fma(before, factor, shift));
-    Value sum = kb.mul(rows.sum[half], rescale);
-    for (int64_t i = 0; i < 2 * keyTiles(); ++i) {
-      Value &score = scores[i / 2 * 4 + 2 * half + i % 2];
-      score = emitExp2(kb, kb.fma(score, factor, shift));
-      sum = kb.add(sum, score);
-    }
-    rows.sum[half] = sum;
+    for (Value *score : row)
+      *score = emitExp2(kb, kb.fma(*score, factor, shift));
+    rows.sum[half] = kb.fma(rows.sum[half], rescale, combineAll(row, add));
     for (int64_t n = 0; n < columnTiles(); ++n)
       for (int64_t e = 0; e < 2; ++e) {
         Value &output = rows.output[4 * n + 2 * half + e];

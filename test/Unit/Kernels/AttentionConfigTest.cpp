@@ -2,6 +2,8 @@
 #include "AttentionTest.h"
 
 #include "mlir/IR/Verifier.h"
+#include "llvm/FileCheck/FileCheck.h"
+#include "llvm/Support/SourceMgr.h"
 
 using namespace tessera::kernels;
 using namespace tessera::kernels::test;
@@ -171,6 +173,27 @@ TEST(AttentionLaunch, OneBlockPerQueryTileHeadAndBatch) {
   EXPECT_EQ(shape.dynamicSharedBytes, (64 + 2 * 64) * 48 * 2);
 }
 
+/// FileCheck on a string; false (with its report on stderr) if `text` does not
+/// follow the CHECK lines.
+static bool fileCheck(llvm::StringRef text, llvm::StringRef checks) {
+  llvm::FileCheckRequest request;
+  request.CheckPrefixes = {"CHECK"};
+  llvm::FileCheck check(request);
+  llvm::SourceMgr sources;
+  auto add = [&](llvm::StringRef content, llvm::StringRef name) {
+    auto buffer = llvm::MemoryBuffer::getMemBufferCopy(content, name);
+    llvm::SmallString<0> canonical;
+    content = check.CanonicalizeFile(*buffer, canonical);
+    buffer = llvm::MemoryBuffer::getMemBufferCopy(content, name);
+    content = buffer->getBuffer();
+    sources.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
+    return content;
+  };
+  if (check.readCheckFile(sources, add(checks, "checks")))
+    return false;
+  return check.checkInput(sources, add(text, "ptx"));
+}
+
 static size_t count(llvm::StringRef text, llvm::StringRef what) {
   return text.count(what);
 }
@@ -200,6 +223,41 @@ TEST(AttentionPtx, TensorCoreInstructions) {
     EXPECT_EQ(count(ptx, "call"), 0u);
     EXPECT_EQ(count(ptx, ".local"), 0u);
   }
+}
+
+// The order within an iteration, and that the rounded probabilities are the A
+// operand of the second product, with the values loaded transposed as its B.
+TEST(AttentionPtx, FileCheck) {
+  auto harness =
+      compileAttention(specOf(Element::BF16, 64), {64, 64, 4, 2}, false);
+  ASSERT_TRUE(harness);
+  std::string error, ptx = harness->ptx("sm_80", error);
+  ASSERT_EQ(error, "");
+  EXPECT_TRUE(fileCheck(ptx, R"(
+CHECK: .extern .shared .align 128 .b8 [[SHARED:[a-z_]+]][];
+CHECK: .visible .entry attention(
+CHECK: .maxntid 128
+CHECK: cp.async.cg.shared.global [{{.*}}], [{{.*}}], 16;
+CHECK: cp.async.commit_group;
+CHECK: cp.async.wait_group 1;
+CHECK-NEXT: bar.sync 0;
+CHECK: ldmatrix.sync.aligned.m8n8.x4.shared.b16
+CHECK: shfl.sync.bfly.b32
+CHECK: ex2.approx.f32
+CHECK: ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {[[V0:%r[0-9]+]], [[V1:%r[0-9]+]], [[V2:%r[0-9]+]], [[V3:%r[0-9]+]]}
+CHECK: cvt.rn.bf16x2.f32 [[P0:%r[0-9]+]],
+CHECK-NEXT: cvt.rn.bf16x2.f32 [[P1:%r[0-9]+]],
+CHECK-NEXT: cvt.rn.bf16x2.f32 [[P2:%r[0-9]+]],
+CHECK-NEXT: cvt.rn.bf16x2.f32 [[P3:%r[0-9]+]],
+CHECK-NEXT: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+CHECK-NEXT: {{{.*}}},
+CHECK-NEXT: {[[P0]], [[P1]], [[P2]], [[P3]]},
+CHECK-NEXT: {[[V0]], [[V1]]},
+CHECK: {[[P0]], [[P1]], [[P2]], [[P3]]},
+CHECK-NEXT: {[[V2]], [[V3]]},
+)"));
+  // The check can fail.
+  EXPECT_FALSE(fileCheck(ptx, "CHECK: wgmma.mma_async\n"));
 }
 
 TEST(AttentionPtx, NarrowRowsAreCopiedInNarrowPieces) {
