@@ -29,7 +29,6 @@ void tessera::registerAllDialects(DialectRegistry &registry) {
                   math::MathDialect>();
   registerDeviceDialects(registry);
   registerVirtualTargetInterfaces(registry);
-  registerBinaryTableInterface(registry);
 }
 
 void tessera::registerAllPasses() {

@@ -22,13 +22,6 @@
 
 namespace tessera {
 
-/// Attribute of a gpu.binary: names of its kernels, in launch order.
-inline constexpr llvm::StringLiteral kKernelNamesAttrName = "kernel.names";
-
-/// Implements what #kernel.binary_table promises: translation of gpu.binary to
-/// a tessera_binary_table and of gpu.launch_func to tessera_launch.
-void registerBinaryTableInterface(mlir::DialectRegistry &registry);
-
 /// Host module (LLVM dialect and gpu.binary) to LLVM IR. Null after a
 /// diagnostic.
 std::unique_ptr<llvm::Module> translateHostModule(mlir::ModuleOp module,

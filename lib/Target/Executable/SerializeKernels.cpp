@@ -40,16 +40,17 @@ struct SerializeKernels
   }
 
   LogicalResult serialize(gpu::GPUModuleOp module, bool assemble);
-  LogicalResult compile(Task &task, bool assemble);
+  LogicalResult compile(Task &task, bool assemble, DictionaryAttr properties);
 };
 } // namespace
 
-LogicalResult SerializeKernels::compile(Task &task, bool assemble) {
+LogicalResult SerializeKernels::compile(Task &task, bool assemble,
+                                        DictionaryAttr properties) {
   auto module = *task.holder->getOps<gpu::GPUModuleOp>().begin();
   Builder builder(module.getContext());
   auto finish = [&](gpu::CompilationTarget format, StringRef bytes) {
-    task.object =
-        gpu::ObjectAttr::get(task.target, format, builder.getStringAttr(bytes));
+    task.object = gpu::ObjectAttr::get(
+        task.target, format, builder.getStringAttr(bytes), properties);
     return success();
   };
   if (auto target = dyn_cast<kernel::VirtualTargetAttr>(task.target)) {
@@ -91,22 +92,24 @@ LogicalResult SerializeKernels::serialize(gpu::GPUModuleOp module,
   if (!assemble && !ptxOnly)
     module.emitRemark("no ptxas found: the executable holds PTX, which the "
                       "driver compiles when the program starts");
-  if (failed(failableParallelForEach(&getContext(), tasks, [&](Task &task) {
-        return compile(task, assemble);
-      })))
-    return failure();
-
-  SmallVector<Attribute> objects, names;
+  // Every object names the kernels in launch order.
   OpBuilder builder(module);
-  for (Task &task : tasks)
-    objects.push_back(task.object);
+  SmallVector<Attribute> names;
   for (auto function : module.getOps<LLVM::LLVMFuncOp>())
     if (function->hasAttr(gpu::GPUDialect::getKernelFuncAttrName()))
       names.push_back(function.getSymNameAttr());
-  auto binary =
-      gpu::BinaryOp::create(builder, module.getLoc(), module.getName(),
-                            module.getOffloadingHandlerAttr(), objects);
-  binary->setAttr(kKernelNamesAttrName, builder.getArrayAttr(names));
+  auto properties = builder.getDictionaryAttr(
+      builder.getNamedAttr("kernels", builder.getArrayAttr(names)));
+  if (failed(failableParallelForEach(&getContext(), tasks, [&](Task &task) {
+        return compile(task, assemble, properties);
+      })))
+    return failure();
+
+  SmallVector<Attribute> objects;
+  for (Task &task : tasks)
+    objects.push_back(task.object);
+  gpu::BinaryOp::create(builder, module.getLoc(), module.getName(),
+                        module.getOffloadingHandlerAttr(), objects);
   module.erase();
   return success();
 }
