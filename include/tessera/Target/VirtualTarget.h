@@ -17,8 +17,7 @@
 
 namespace tessera {
 
-/// Implements the interfaces that #kernel.virtual_target and
-/// #kernel.binary_table promise.
+/// Implements the interface that #kernel.virtual_target promises.
 void registerVirtualTargetInterfaces(mlir::DialectRegistry &registry);
 
 /// Compiles a lowered gpu.module (after buildDevicePipeline) to a relocatable

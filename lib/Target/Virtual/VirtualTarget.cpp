@@ -8,7 +8,6 @@
 
 #include "tessera/Target/VirtualTarget.h"
 
-#include "BinaryTable.h"
 #include "Lowering.h"
 
 #include "mlir/IR/OwningOpRef.h"
@@ -86,6 +85,5 @@ void tessera::registerVirtualTargetInterfaces(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context,
                             kernel::KernelDialect *dialect) {
     kernel::VirtualTargetAttr::attachInterface<VirtualTargetModel>(*context);
-    attachBinaryTableInterface(*context);
   });
 }
