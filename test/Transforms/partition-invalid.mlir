@@ -63,3 +63,25 @@ module attributes {tessera.mesh = #tessera.mesh<"tp" = 4>} {
     return %a : tensor<2x4x32xf32>
   }
 }
+
+// -----
+
+module attributes {tessera.mesh = #tessera.mesh<"tp" = 2>} {
+  // expected-error @+1 {{only static shapes can be partitioned}}
+  func.func @f(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+    return %x : tensor<?x4xf32>
+  }
+}
+
+// -----
+
+// A partitioned module is not partitioned again.
+module attributes {tessera.mesh = #tessera.mesh<"tp" = 2>} {
+  tessera.parameter @w : tensor<8x16xf32> checkpoint <"w"> sharding <[{}, {"tp"} ]>
+  func.func @f(%x: tensor<2x4x8xf32>) -> tensor<2x4x8xf32> {
+    // expected-error @+1 {{the module is partitioned already}}
+    %w = tessera.get_parameter @w : tensor<8x8xf32>
+    %y = tessera.linear %x, %w : tensor<2x4x8xf32>, tensor<8x8xf32> -> tensor<2x4x8xf32>
+    return %y : tensor<2x4x8xf32>
+  }
+}

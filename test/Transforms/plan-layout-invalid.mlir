@@ -57,3 +57,12 @@ module {
     return %y : tensor<1x8x16xf32>
   }
 }
+
+// -----
+
+module {
+  // expected-error @+1 {{argument #0 has no static shape, which a layout needs}}
+  func.func @f(%x: tensor<?x8x16xi32>) -> tensor<?x8x16xi32> {
+    return %x : tensor<?x8x16xi32>
+  }
+}

@@ -99,6 +99,8 @@ LogicalResult PartitionWalker::setLayout(Operation *op, Value value,
     result.values[value] = valueLayout;
     return success();
   }
+  if (!tensor.hasStaticShape())
+    return fail(op, "only static shapes can be partitioned");
   std::string why;
   valueLayout.sharding = dropTrivialAxes(valueLayout.sharding, layout.mesh);
   if (!localShape(tensor.getShape(), valueLayout.sharding, layout.mesh,

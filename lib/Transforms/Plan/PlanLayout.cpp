@@ -349,6 +349,9 @@ LogicalResult Planner::planFunction(func::FuncOp function) {
     auto type = dyn_cast<RankedTensorType>(argument.getType());
     if (!type || type.getRank() == 0)
       continue;
+    if (!type.hasStaticShape())
+      return fail(function, "argument #" + llvm::Twine(i) +
+                                " has no static shape, which a layout needs");
     int64_t batch = type.getDimSize(0);
     if (batch % ranks != 0)
       return fail(function,

@@ -83,7 +83,8 @@ ModelRoles tessera::deriveRoles(ModuleOp module) {
     for (Operation &op : function.getOps()) {
       ValueRole role = visit(&op);
       for (Value result : op.getResults())
-        roles.values[result] = role;
+        roles.values[result] =
+            isActivation(result.getType()) ? role : ValueRole::Other;
     }
   }
   return roles;

@@ -48,9 +48,12 @@ def VerifyPartition : Pass<"tessera-verify-partition", "::mlir::ModuleOp"> {
     local ops and collectives (not from the partition rules), and checks that
     - every op may be applied to operands that lie so: no pending reduction
       reaches an op that is not linear, contracted dimensions lie alike;
-    - what a function returns lies as the function says, nothing pending;
-    - the sizes of operands and results agree as global sizes, so each value's
-      type is the local shape of its sharding.
+    - what a function returns and what a block call passes lies as the function
+      says;
+    - parameters have the local type of their sharding, offsets the start of
+      the slice that they stand for.
+    Together with the ops' own verifiers, which hold local sizes to each other,
+    this means that each value's type is the local shape of its sharding.
     Changes nothing.
   }];
   let dependentDialects = ["::tessera::TesseraDialect"];
