@@ -256,22 +256,30 @@ static bool isLegal(const AttentionSpec &spec, const AttentionConfig &config,
   return succeeded(checkAttention(spec, config, limits, ignored));
 }
 
+/// A tile of `size` rows is at least half full; the smallest always will do.
+static bool worthwhile(int64_t size, int64_t sequence) {
+  return size == 16 || size / 2 < sequence;
+}
+
 /// In order of preference; legality is checked afterwards.
 static SmallVector<AttentionConfig> tensorCoreSpace(const AttentionSpec &spec) {
   // {blockQ, warps}: two 16-row tiles a warp halve the reads of keys and
   // values from shared memory, many rows a block those from L2.
-  SmallVector<std::pair<int64_t, int64_t>> rows;
-  if (spec.seqQ > 64)
-    rows.append({{128, 4}, {128, 8}});
-  if (spec.seqQ > 32)
-    rows.append({{64, 4}, {64, 2}});
-  else
-    rows.append({{32, 2}, {16, 1}});
+  constexpr std::pair<int64_t, int64_t> rows[] = {{128, 4}, {128, 8}, {64, 4},
+                                                  {64, 2},  {32, 2},  {16, 1}};
   SmallVector<AttentionConfig> space;
-  for (auto [blockQ, warps] : rows)
-    for (int64_t blockKV : {64, 32, 128})
+  for (auto [blockQ, warps] : rows) {
+    // Few rows only where there are no more.
+    if (!worthwhile(blockQ, spec.seqQ) || (blockQ < 64 && spec.seqQ > 32))
+      continue;
+    for (int64_t blockKV : {64, 32, 128, 16}) {
+      if (!worthwhile(blockKV, spec.seqKV) ||
+          (blockKV == 16 && spec.seqKV > 16))
+        continue;
       for (int64_t stages : {2, 1, 3})
         space.push_back({blockQ, blockKV, warps, stages});
+    }
+  }
   return space;
 }
 
@@ -283,7 +291,8 @@ static SmallVector<AttentionConfig> vectorSpace(const AttentionSpec &spec) {
     for (int64_t rowsPerThread : {8, 4, 2})
       for (int64_t blockQ : {64, 128, 32, 16}) {
         int64_t warps = blockQ / rowsPerThread / 4;
-        if (warps >= 1 && (blockQ == 16 || blockQ / 2 < spec.seqQ))
+        if (warps >= 1 && worthwhile(blockQ, spec.seqQ) &&
+            worthwhile(blockKV, spec.seqKV))
           space.push_back({blockQ, blockKV, warps, 1});
       }
   return space;

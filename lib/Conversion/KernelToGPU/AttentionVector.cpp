@@ -229,6 +229,7 @@ void VectorAttention::mask(SmallVector<Value> &scores, Value keyTile) {
 }
 
 void VectorAttention::shareMaxima(ArrayRef<Value> scores) {
+  kb.at("row maxima");
   for (auto [i, score] : llvm::enumerate(scores))
     kb.storePtr(reduce(vector::CombiningKind::MAXNUMF, score),
                 at(partialMaxima, kb.add(kb.mul(rowOf(i), 8), colThread)));

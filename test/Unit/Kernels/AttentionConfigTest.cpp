@@ -163,6 +163,20 @@ TEST(AttentionCandidates, AreLegalAndBuild) {
       }
 }
 
+// Short sequences do not get tiles that are mostly padding.
+TEST(AttentionCandidates, ShortSequencesGetSmallTiles) {
+  for (Element type : {Element::BF16, Element::F32})
+    for (int64_t sequence : {1, 16, 17, 40, 100}) {
+      AttentionSpec spec = specOf(type, 64);
+      spec.seqQ = spec.seqKV = sequence;
+      for (const AttentionConfig &config :
+           attentionCandidates(spec, *chipLimits(80))) {
+        EXPECT_LT(config.blockQ, std::max<int64_t>(2 * sequence, 17));
+        EXPECT_LT(config.blockKV, std::max<int64_t>(2 * sequence, 17));
+      }
+    }
+}
+
 TEST(AttentionLaunch, OneBlockPerQueryTileHeadAndBatch) {
   AttentionSpec spec = specOf(Element::BF16, 40);
   spec.seqQ = 130;
