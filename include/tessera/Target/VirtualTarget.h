@@ -17,7 +17,8 @@
 
 namespace tessera {
 
-/// Implements the interface that #kernel.virtual_target promises.
+/// Implements the interfaces that #kernel.virtual_target and
+/// #kernel.binary_table promise.
 void registerVirtualTargetInterfaces(mlir::DialectRegistry &registry);
 
 /// Compiles a lowered gpu.module (after buildDevicePipeline) to a relocatable

@@ -8,6 +8,7 @@
 
 #include "tessera/Target/VirtualTarget.h"
 
+#include "BinaryTable.h"
 #include "Lowering.h"
 
 #include "mlir/IR/OwningOpRef.h"
@@ -85,5 +86,6 @@ void tessera::registerVirtualTargetInterfaces(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context,
                             kernel::KernelDialect *dialect) {
     kernel::VirtualTargetAttr::attachInterface<VirtualTargetModel>(*context);
+    attachBinaryTableInterface(*context);
   });
 }

@@ -8,8 +8,7 @@
 
 #include "HarnessFixture.h"
 
-#include "tessera/Target/Executable.h"
-#include "tessera/Target/VirtualTarget.h"
+#include "tessera/Target/DeviceBinary.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -66,18 +65,11 @@ const char *hostFunction = R"(
 )";
 
 TEST(BinaryTable, LaunchesThroughTheTable) {
-  mlir::DialectRegistry registry;
-  registerDeviceDialects(registry);
-  registerVirtualTargetInterfaces(registry);
-  registerBinaryTableInterface(registry);
-  mlir::MLIRContext context(registry);
+  mlir::MLIRContext context(KernelHarness::registry());
   context.loadAllAvailableDialects();
   auto module = mlir::parseSourceString<mlir::ModuleOp>(program, &context);
   ASSERT_TRUE(module);
   mlir::PassManager passes(&context);
-  AttachTargetsOptions targets;
-  targets.chips = {"sm_80", "sm_90"};
-  passes.addPass(createAttachTargets(targets));
   buildDevicePipeline(passes);
   ASSERT_TRUE(succeeded(passes.run(*module)));
   // The launch takes what the lowered kernel takes: pointers.
@@ -87,18 +79,21 @@ TEST(BinaryTable, LaunchesThroughTheTable) {
   text.insert(text.rfind('}'), hostFunction);
   module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
   ASSERT_TRUE(module);
-  mlir::PassManager serialize(&context);
-  SerializeKernelsOptions ptx;
-  ptx.ptxOnly = true;
-  serialize.addPass(createSerializeKernels(ptx));
-  ASSERT_TRUE(succeeded(serialize.run(*module)));
-  std::string object =
-      extractVirtualObject(*module->getOps<mlir::gpu::BinaryOp>().begin())
-          .str();
+  DeviceBinaryOptions options;
+  options.chips = {"sm_80", "sm_90"};
+  options.cubin = false;
+  options.virtualTarget =
+      kernel::VirtualTargetAttr::get(&context, 3, "native", "", false);
+  auto binary = createDeviceBinary(
+      *module->getOps<mlir::gpu::GPUModuleOp>().begin(), options);
+  ASSERT_TRUE(succeeded(binary));
+  EXPECT_EQ(kernelNames(*binary),
+            (llvm::SmallVector<llvm::StringRef>{"first", "scale"}));
+  std::string object = extractVirtualObject(*binary).str();
   ASSERT_EQ(object.substr(1, 3), "ELF");
 
   auto llvmContext = std::make_unique<llvm::LLVMContext>();
-  auto host = translateHostModule(*module, *llvmContext);
+  auto host = mlir::translateModuleToLLVMIR(*module, *llvmContext);
   ASSERT_TRUE(host);
   // Nothing may run before main.
   EXPECT_EQ(host->getNamedGlobal("llvm.global_ctors"), nullptr);
