@@ -54,6 +54,15 @@ STACK = {
 SLOW_HOST = {"megatron-deepspeed": 50e-6, "bigscience-2022": 50e-6,
              "megatron-2021": 30e-6, "megatron-bridge": 35e-6,
              "megatron-bridge-26.06": 35e-6}
+# A framework without a measured run takes what its relative was fitted to.
+RELATIVE = {"bigscience-2022": "megatron-deepspeed",
+            "megatron-deepspeed": "bigscience-2022",
+            "megatron-2021": "megatron-2022", "megatron-2022": "megatron-2021",
+            "megatron-core": "nemo", "nemo": "megatron-core",
+            "megatron-bridge": "nemo",
+            "megatron-bridge-26.06": "megatron-bridge",
+            "torchtitan": "llm-foundry", "llm-foundry": "torchtitan",
+            "jax": "torchtitan", "deepspeed": "llm-foundry"}
 LIMIT = 0.97
 
 # The two halves, chosen before any fit so that each chip and each framework
@@ -147,6 +156,17 @@ class Model:
             sys.exit(result.stderr)
         return result.stdout
 
+    def inherit(self, x, chosen):
+        """Relatives' constants for frameworks without a chosen run."""
+        seen = {r["stack"] for r, c in zip(self.runs, chosen) if c}
+        x = x.copy()
+        where = {n: i for i, n in enumerate(self.names)}
+        for table, name, field in self.names:
+            relative = RELATIVE.get(name)
+            if table == "stacks" and name not in seen and relative in seen:
+                x[where[table, name, field]] = x[where[table, relative, field]]
+        return x
+
     def constants(self, x):
         out = {"chips": {}, "stacks": {}}
         for (table, name, field), value, kind in zip(self.names, x, self.kinds):
@@ -158,6 +178,11 @@ class Model:
             out["chips"]["blackwell"] = {
                 f: float(np.exp(np.mean([np.log(b[f]) for b in blackwell])))
                 for f in CHIP}
+        # And a framework that nobody has measured.
+        stacks = list(out["stacks"].values())
+        out["stacks"]["default"] = {
+            f: float(np.exp(np.mean([np.log(s[f]) for s in stacks])))
+            for f in STACK}
         return out
 
     def residuals(self, xs):
@@ -178,12 +203,18 @@ class Model:
 
 def fit(model, chosen, iterations, scale=0.05, ridge=1.0, start=None):
     """Gauss-Newton with iteratively reweighted (Cauchy-like) residuals."""
+    if start is None:
+        # Wide loss first, so that no source is given up as an outlier because
+        # of where the fit began.
+        for wide in (0.30, 0.12):
+            start, _ = fit(model, chosen, (iterations + 1) // 2, wide, ridge,
+                           model.prior if start is None else start)
     sources = [r["source"] for r in model.runs]
     counts = {s: sum(1 for t, c in zip(sources, chosen) if c and t == s)
               for s in set(sources)}
     weight = np.array([1.0 / counts[s] if c else 0.0
                        for s, c in zip(sources, chosen)])
-    x = np.array(model.prior if start is None else start)
+    x = np.array(start)
     damping = 1e-2
 
     def robust(r):
@@ -222,7 +253,7 @@ def fit(model, chosen, iterations, scale=0.05, ridge=1.0, start=None):
         damping = max(candidates[best][0], 1e-5)
         x, r, cost = candidates[best][1], answers[best], costs[best]
         print(f"iteration {iteration}: cost {cost:.4f}", file=sys.stderr)
-        if improved < 1e-3:
+        if improved < 3e-3:
             break
     return x, r
 
@@ -267,6 +298,8 @@ def main():
     if args.half:
         chosen = [a == (args.half == "a") for a in in_a]
     x, r = fit(model, chosen, args.iterations, ridge=args.ridge)
+    x = model.inherit(x, chosen)
+    r = model.residuals([x])[0]
     report("fitted sources:", model, r, chosen)
     if args.half:
         report("other sources:", model, r, [not c for c in chosen])

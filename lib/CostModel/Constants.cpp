@@ -48,6 +48,8 @@ const ChipConstants &CostConstants::chip(const Chip &c) const {
 const StackConstants &CostConstants::stack(StringRef name) const {
   if (auto it = stacks.find(name.str()); it != stacks.end())
     return it->second;
+  if (auto it = stacks.find("default"); it != stacks.end())
+    return it->second;
   static const StackConstants defaults;
   return defaults;
 }

@@ -29,9 +29,12 @@ static constexpr Tile kTiles[] = {
     {256, 128, 1.0}, {128, 256, 1.0}, {128, 128, 0.96},
     {64, 128, 0.82}, {128, 64, 0.82}, {64, 64, 0.62},
 };
-/// Steps of k that a tile loses filling and draining its pipeline (two stages
-/// of 32 in front, the epilogue behind).
-static constexpr double kRampK = 96;
+/// Seconds that a tile loses filling its pipeline and writing its result: some
+/// round trips to memory (600-800 ns each), whatever the arithmetic rate. So the
+/// faster the units, the longer a product must be to run at speed.
+static constexpr double kRamp = 1.5e-6;
+/// Shortest slice of k worth a multiprocessor of its own.
+static constexpr double kShortestSplit = 384;
 
 /// Matrix units need operands aligned to 16 bytes; libraries fall back to
 /// slower kernels otherwise (the guide's section on alignment).
@@ -80,8 +83,8 @@ double tessera::matmulComputeTime(const MatmulShape &s, DataType type,
     double tiles = batch * std::ceil(double(s.m) / tile.m) *
                    std::ceil(double(s.n) / tile.n);
     for (int split = 1; split <= 4; split *= 2) {
-      double k = std::ceil(double(s.k) / split) + kRampK;
-      if (split > 1 && k < 4 * kRampK)
+      double k = std::ceil(double(s.k) / split);
+      if (split > 1 && k < kShortestSplit)
         break;
       double waves = tiles * split / chip.numSMs;
       // Several tiles are resident on a multiprocessor, and tails of one
@@ -89,7 +92,8 @@ double tessera::matmulComputeTime(const MatmulShape &s, DataType type,
       // a whole one once there are several.
       double whole = std::ceil(waves);
       double cost = waves <= 1 ? 1.0 : 0.5 * (whole + waves);
-      double time = cost * 2.0 * tile.m * tile.n * k / (rate * tile.speed);
+      double time =
+          cost * (2.0 * tile.m * tile.n * k / (rate * tile.speed) + kRamp);
       best = std::min(best, time);
     }
   }

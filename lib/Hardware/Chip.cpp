@@ -1,6 +1,7 @@
 //===- Chip.cpp - looking chips up and reading them from JSON -------------===//
 #include "tessera/Hardware/Chip.h"
 #include "tessera/Support/Suggest.h"
+#include "tessera/Support/Table.h"
 #include "tessera/Support/Units.h"
 #include <algorithm>
 
@@ -106,6 +107,38 @@ Expected<Chip> tessera::findChip(StringRef name) {
   }
   return makeError("unknown chip '" + name + "'" + didYouMean(wanted, names) +
                    " ('tessera clusters' lists all)");
+}
+
+void tessera::printChips(raw_ostream &os) {
+  using Align = TextTable::Align;
+  TextTable t;
+  t.column("chip", Align::Left, /*mayShrink=*/false)
+      .column("BF16 TFLOP/s")
+      .column("FP8")
+      .column("FP4")
+      .column("GiB")
+      .column("GB/s")
+      .column("NVLink GB/s")
+      .column("domain")
+      .column("NICs")
+      .column("Gb/s")
+      .column("W")
+      .column("also", Align::Left);
+  auto rate = [](double v, double unit) {
+    return v > 0 ? formatNumber(v / unit, 0) : std::string();
+  };
+  for (const Chip &c : builtinChips()) {
+    std::string aliases;
+    for (const std::string &a : c.aliases)
+      aliases += (aliases.empty() ? "" : ", ") + a;
+    t.row({c.name, rate(c.peak(DataType::BF16), 1e12), rate(c.fp8, 1e12),
+           rate(c.fp4, 1e12), formatNumber(c.memoryBytes / kGiB, 0),
+           rate(c.memoryBandwidth, 1e9), rate(c.nvlinkBandwidth, 1e9),
+           c.nvlinkBandwidth > 0 ? std::to_string(c.nvlinkDomain) : "",
+           std::to_string(c.nicsPerNode), rate(c.nicBandwidth * 8, 1e9),
+           rate(c.powerWatts, 1), aliases});
+  }
+  t.print(os);
 }
 
 Expected<Chip> tessera::readChip(const JsonObject &o) {

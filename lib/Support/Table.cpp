@@ -19,8 +19,9 @@ unsigned tessera::terminalWidth() {
   return n >= 20 ? n : 100;
 }
 
-TextTable &TextTable::column(StringRef header, Align align) {
+TextTable &TextTable::column(StringRef header, Align align, bool mayShrink) {
   headers.push_back(header.str());
+  shrinks.push_back(mayShrink);
   aligns.push_back(align);
   return *this;
 }
@@ -76,7 +77,7 @@ void TextTable::print(raw_ostream &os, unsigned width) const {
   while (total() > static_cast<int>(width)) {
     int widest = -1;
     for (size_t i = 0; i < widths.size(); ++i)
-      if (aligns[i] == Align::Left && widths[i] > 8 &&
+      if (aligns[i] == Align::Left && shrinks[i] && widths[i] > 8 &&
           (widest < 0 || widths[i] > widths[widest]))
         widest = static_cast<int>(i);
     if (widest < 0)

@@ -97,6 +97,7 @@ struct CostConstants {
 
   /// By chip name, else by the architecture's name, else the defaults.
   const ChipConstants &chip(const Chip &chip) const;
+  /// By name, else the record "default" (the mean of the fitted ones).
   const StackConstants &stack(llvm::StringRef name) const;
 };
 

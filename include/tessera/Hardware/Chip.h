@@ -79,6 +79,9 @@ llvm::ArrayRef<Chip> builtinChips();
 /// Fails with the nearest name.
 llvm::Expected<Chip> findChip(llvm::StringRef name);
 
+/// The table of built-in chips for people (`tessera clusters`).
+void printChips(llvm::raw_ostream &os);
+
 /// A chip written as JSON; with "base" it starts from a built-in one. Rates in
 /// units of the field names: "bf16_tflops", "memory_gib",
 /// "memory_bandwidth_gbps" (10^9 bytes per second), "nvlink_gbps", ...

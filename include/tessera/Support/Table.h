@@ -16,7 +16,9 @@ class TextTable {
 public:
   enum class Align { Left, Right };
 
-  TextTable &column(llvm::StringRef header, Align align = Align::Right);
+  /// A left-aligned column that may not shrink keeps its text whole.
+  TextTable &column(llvm::StringRef header, Align align = Align::Right,
+                    bool mayShrink = true);
   /// One cell per column; missing cells are empty, further ones an assertion.
   void row(std::vector<std::string> cells);
   /// A thin rule between the rows added so far and the next.
@@ -28,6 +30,7 @@ public:
 private:
   std::vector<std::string> headers;
   std::vector<Align> aligns;
+  std::vector<bool> shrinks;
   std::vector<std::vector<std::string>> rows; ///< an empty row is a rule
 };
 

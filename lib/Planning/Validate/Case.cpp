@@ -187,8 +187,41 @@ static Layout layoutOf(const Point &p, const StackTraits &traits) {
   return l;
 }
 
+/// Sizes that no run has and that products of would overflow.
+static Error checkRanges(const Point &p) {
+  const std::tuple<const char *, int64_t, int64_t> limits[] = {
+      {"layers", p.layers, 10000},       {"hidden", p.hidden, 1000000},
+      {"heads", p.heads, 10000},         {"ffn_hidden", p.ffn, 10000000},
+      {"vocab", p.vocab, 10000000},      {"seq", p.sequence, 100000000},
+      {"experts", p.experts, 100000},    {"topk", p.topk, 1000},
+      {"n_gpus", p.gpus, 1000000},       {"dp", p.dp, 1000000},
+      {"tp", p.tp, 10000},               {"pp", p.pp, 10000},
+      {"cp", p.cp, 10000},               {"ep", p.ep, 100000},
+      {"micro_batch", p.microBatch, 100000},
+      {"vpp_or_interleave", p.vpp, 1000},
+      {"global_batch", p.globalBatch, 100000000}};
+  for (auto [name, value, limit] : limits)
+    if (value > limit)
+      return makeError(p.run + ": " + name + " is " + Twine(value) +
+                       ", more than " + Twine(limit));
+  double ranks = 1;
+  for (int64_t n : {p.dp, p.tp, p.pp, p.cp})
+    ranks *= double(std::max<int64_t>(n, 1));
+  if (ranks > 1e6)
+    return makeError(p.run + ": dp, tp, pp and cp make more than 1000000 GPUs");
+  if (p.tp > 1 && p.heads > 0 && p.heads < p.tp)
+    return makeError(p.run + ": " + Twine(p.heads) +
+                     " heads cannot be split over tp = " + Twine(p.tp));
+  if (p.pp > p.layers + 2)
+    return makeError(p.run + ": " + Twine(p.layers) +
+                     " layers cannot fill pp = " + Twine(p.pp) + " stages");
+  return Error::success();
+}
+
 Expected<Case> tessera::makeCase(std::vector<const Point *> points) {
   const Point &p = *points.front();
+  if (Error e = checkRanges(p))
+    return e;
   Case c;
   c.points = std::move(points);
   c.stack = stackOf(p);

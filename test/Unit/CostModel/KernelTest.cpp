@@ -26,11 +26,11 @@ struct Ideal : ::testing::Test {
 };
 } // namespace
 
-// One wave of 100 tiles of 256x128 with k = 4000: 2*256*128*(4000+96) flops on
-// 1 TFLOP/s. No split-K, which would need more than one wave.
+// One wave of 100 tiles of 256x128 with k = 4000 on 1 TFLOP/s, and the ramp of
+// 1.5 us. No split-K, which would need more than one wave.
 TEST_F(Ideal, OneFullWave) {
   double t = matmulComputeTime({1, 2560, 1280, 4000}, DataType::BF16, device);
-  EXPECT_NEAR(t, 2.0 * 256 * 128 * 4096 / 1e12, 1e-9);
+  EXPECT_NEAR(t, 2.0 * 256 * 128 * 4000 / 1e12 + 1.5e-6, 1e-9);
 }
 
 // One column of tiles more makes a second, nearly empty wave.
@@ -84,7 +84,7 @@ TEST_F(Ideal, MatmulIsTheSlowerOfComputeAndMemory) {
   op.forward.matmulFlops = 2LL * 2560 * 1280 * 4000;
   op.forward.bytesRead = 10;
   double compute = opTime(op, Direction::Forward, device);
-  EXPECT_NEAR(compute, 2.0 * 256 * 128 * 4096 / 1e12, 1e-9);
+  EXPECT_NEAR(compute, 2.0 * 256 * 128 * 4000 / 1e12 + 1.5e-6, 1e-9);
   op.forward.bytesRead = 1000000000;
   EXPECT_DOUBLE_EQ(opTime(op, Direction::Forward, device), 1e-3);
 }

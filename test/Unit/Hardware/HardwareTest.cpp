@@ -57,6 +57,15 @@ TEST(Chips, DataSheetNumbers) {
   EXPECT_DOUBLE_EQ(cantFail(findChip("v100")).peak(DataType::BF16), 125e12);
 }
 
+TEST(Chips, TableListsAll) {
+  std::string out;
+  raw_string_ostream os(out);
+  printChips(os);
+  for (const Chip &c : builtinChips())
+    EXPECT_NE(out.find(c.name), std::string::npos) << c.name;
+  EXPECT_NE(out.find("312"), std::string::npos); // A100's dense BF16
+}
+
 TEST(Chips, UnknownNameSuggestsTheNearest) {
   std::string m = toString(findChip("h100-smx").takeError());
   EXPECT_TRUE(StringRef(m).contains("unknown chip 'h100-smx'; did you mean "

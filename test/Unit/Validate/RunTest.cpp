@@ -104,6 +104,43 @@ TEST(Validate, CoversEveryCompleteRunAndMeetsTheBounds) {
   }
 }
 
+TEST(Case, ImpossibleRunsAreRefused) {
+  Point p;
+  p.run = "r";
+  p.source = "x";
+  p.chip = "H100";
+  p.layers = 4;
+  p.hidden = 1024;
+  p.heads = 16;
+  p.sequence = 128;
+  p.globalBatch = 8;
+  p.dp = p.tp = p.pp = p.cp = p.microBatch = 1;
+  auto error = [](Point q) { return toString(makeCase({&q}).takeError()); };
+  EXPECT_TRUE(bool(makeCase({&p})));
+  Point q = p;
+  q.chip = "TPU v5p";
+  EXPECT_TRUE(StringRef(error(q)).starts_with("unknown chip 'TPU v5p'"));
+  q = p;
+  q.tp = 32;
+  EXPECT_EQ(error(q), "r: 16 heads cannot be split over tp = 32");
+  q = p;
+  q.pp = 64;
+  EXPECT_EQ(error(q), "r: 4 layers cannot fill pp = 64 stages");
+  q = p;
+  q.sequence = 1000000000000;
+  EXPECT_EQ(error(q), "r: seq is 1000000000000, more than 100000000");
+  q = p;
+  q.dp = 1000000;
+  q.tp = 16;
+  EXPECT_EQ(error(q), "r: dp, tp, pp and cp make more than 1000000 GPUs");
+  q = p;
+  q.globalBatch = 0;
+  EXPECT_EQ(error(q), "r: global_batch is needed");
+  q = p;
+  q.experts = 8;
+  EXPECT_EQ(error(q), "r: the experts' width is not stated");
+}
+
 TEST(Validate, OneSource) {
   json::Value v = report("llm-foundry");
   EXPECT_EQ(v.getAsObject()->getObject("by_source")->size(), 1u);
