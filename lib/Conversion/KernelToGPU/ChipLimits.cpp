@@ -11,6 +11,7 @@ std::optional<ChipLimits> tessera::kernels::chipLimits(int computeCapability) {
   case 80: // A100
     return limits;
   case 86: // A40, GeForce 30
+    limits.multiprocessors = 84;
     limits.blocksPerSM = 16;
     limits.threadsPerSM = 1536;
     limits.sharedBytesPerBlock = 99 * KiB;
@@ -18,6 +19,7 @@ std::optional<ChipLimits> tessera::kernels::chipLimits(int computeCapability) {
     return limits;
   case 89:  // L4, L40, GeForce 40
   case 120: // GeForce 50
+    limits.multiprocessors = computeCapability == 89 ? 142 : 170;
     limits.blocksPerSM = computeCapability == 89 ? 24 : 32;
     limits.threadsPerSM = 1536;
     limits.sharedBytesPerBlock = 99 * KiB;
@@ -26,6 +28,7 @@ std::optional<ChipLimits> tessera::kernels::chipLimits(int computeCapability) {
   case 90:  // H100, H200
   case 100: // B200
   case 103: // B300
+    limits.multiprocessors = computeCapability == 90 ? 132 : 148;
     limits.sharedBytesPerBlock = 227 * KiB;
     limits.sharedBytesPerSM = 228 * KiB;
     return limits;

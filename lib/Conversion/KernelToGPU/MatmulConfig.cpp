@@ -5,7 +5,9 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <algorithm>
 #include <limits>
+#include <tuple>
 
 using namespace mlir;
 using namespace tessera::kernels;
@@ -194,7 +196,7 @@ static int64_t roundUpToPowerOf2(int64_t value) {
   return static_cast<int64_t>(llvm::PowerOf2Ceil(static_cast<uint64_t>(value)));
 }
 
-static SmallVector<MatmulConfig> allBF16(const MatmulSpec &spec) {
+static SmallVector<MatmulConfig> allBF16() {
   SmallVector<MatmulConfig> configs;
   for (int64_t blockM : {16, 32, 64, 128, 256})
     for (int64_t blockN : {32, 64, 128, 256})
@@ -229,62 +231,50 @@ static SmallVector<MatmulConfig> allF32() {
   return configs;
 }
 
-MatmulConfig tessera::kernels::defaultMatmulConfig(const MatmulSpec &spec,
-                                                   const ChipLimits &limits) {
-  // From large tiles to small: the first that gives a big chip (about 128
-  // multiprocessors) enough blocks wins; the smallest is always legal.
-  const MatmulConfig bf16[] = {
-      {128, 256, 64, 2, 4, 3, 8}, {128, 128, 32, 2, 2, 4, 8},
-      {64, 128, 32, 2, 2, 4, 8},  {64, 64, 64, 2, 2, 3, 8},
-      {32, 64, 64, 2, 2, 4, 8},   {16, 64, 64, 1, 4, 4, 8},
-  };
-  const MatmulConfig f32[] = {
-      {128, 128, 16, 4, 2, 2, 8},
-      {64, 64, 16, 2, 2, 2, 8},
-      {32, 32, 16, 1, 1, 2, 8},
-  };
-  auto list = spec.type == Element::BF16 ? llvm::ArrayRef<MatmulConfig>(bf16)
-                                         : llvm::ArrayRef<MatmulConfig>(f32);
-  constexpr int64_t enough = 128;
+/// All legal configurations whose tile is no larger than the problem.
+static SmallVector<MatmulConfig> legalConfigs(const MatmulSpec &spec,
+                                              const ChipLimits &limits) {
   std::string error;
-  const MatmulConfig *smallest = nullptr;
-  for (const MatmulConfig &config : list) {
-    if (failed(checkMatmul(spec, config, limits, error)))
-      continue;
-    smallest = &config;
-    int64_t tiles =
-        ceilDiv(spec.m, config.blockM) * ceilDiv(spec.n, config.blockN);
-    // A tile taller than the problem multiplies nothing but padding.
-    if (config.blockM > std::max<int64_t>(roundUpToPowerOf2(spec.m), 16))
-      continue;
-    if (tiles >= enough)
-      return config;
-  }
-  return smallest ? *smallest : list.back();
+  SmallVector<MatmulConfig> legal;
+  // A tile taller or wider than the problem multiplies nothing but padding.
+  int64_t maxM = std::max<int64_t>(roundUpToPowerOf2(spec.m), 16);
+  int64_t maxN = std::max<int64_t>(roundUpToPowerOf2(spec.n), 32);
+  for (const MatmulConfig &config :
+       spec.type == Element::BF16 ? allBF16() : allF32())
+    if (config.blockM <= maxM && config.blockN <= maxN &&
+        succeeded(checkMatmul(spec, config, limits, error)))
+      legal.push_back(config);
+  return legal;
 }
 
 SmallVector<MatmulConfig>
 tessera::kernels::matmulCandidates(const MatmulSpec &spec,
                                    const ChipLimits &limits) {
-  std::string error;
-  SmallVector<MatmulConfig> legal;
-  MatmulConfig first = defaultMatmulConfig(spec, limits);
-  if (failed(checkMatmul(spec, first, limits, error)))
-    return legal;
-  legal.push_back(first);
-  auto same = [](const MatmulConfig &a, const MatmulConfig &b) {
-    return a.blockM == b.blockM && a.blockN == b.blockN &&
-           a.blockK == b.blockK && a.warpsM == b.warpsM &&
-           a.warpsN == b.warpsN && a.stages == b.stages && a.groupM == b.groupM;
+  if (!checkSpec(spec).empty())
+    return {};
+  SmallVector<MatmulConfig> legal = legalConfigs(spec, limits);
+  // The fastest first; among equals three stages, which hide memory latency
+  // that varies, then the least shared memory.
+  auto cost = [&](const MatmulConfig &config) {
+    return std::tuple(matmulCycles(spec, config, limits),
+                      std::abs(config.stages - 3),
+                      MatmulTiles(spec, config).sharedBytes());
   };
-  int64_t maxM = std::max<int64_t>(roundUpToPowerOf2(spec.m), 16);
-  int64_t maxN = std::max<int64_t>(roundUpToPowerOf2(spec.n), 32);
-  for (const MatmulConfig &config :
-       spec.type == Element::BF16 ? allBF16(spec) : allF32()) {
-    bool fits = config.blockM <= maxM && config.blockN <= maxN;
-    if (fits && !same(config, first) &&
-        succeeded(checkMatmul(spec, config, limits, error)))
-      legal.push_back(config);
-  }
+  auto first =
+      std::min_element(legal.begin(), legal.end(),
+                       [&](const MatmulConfig &a, const MatmulConfig &b) {
+                         return cost(a) < cost(b);
+                       });
+  if (first != legal.end())
+    std::rotate(legal.begin(), first, std::next(first));
   return legal;
+}
+
+MatmulConfig tessera::kernels::defaultMatmulConfig(const MatmulSpec &spec,
+                                                   const ChipLimits &limits) {
+  SmallVector<MatmulConfig> candidates = matmulCandidates(spec, limits);
+  if (!candidates.empty())
+    return candidates.front();
+  return spec.type == Element::BF16 ? MatmulConfig{16, 32, 32, 1, 1, 2, 8}
+                                    : MatmulConfig{16, 32, 8, 1, 1, 2, 8};
 }

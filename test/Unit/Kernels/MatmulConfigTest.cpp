@@ -93,6 +93,35 @@ TEST(MatmulConfig, CandidatesAreLegalAndStartWithTheDefault) {
                   .empty());
 }
 
+TEST(MatmulConfig, TheDefaultSuitsTheShape) {
+  for (int chip : {80, 90}) {
+    ChipLimits limits = *chipLimits(chip);
+    auto pick = [&](int64_t m, int64_t n, int64_t k) {
+      return defaultMatmulConfig(product(Element::BF16, m, n, k), limits);
+    };
+    // Large products reuse operands in large tiles.
+    MatmulConfig large = pick(8192, 8192, 8192);
+    EXPECT_GE(large.blockM * large.blockN, 128 * 128);
+    // Few rows: no tile taller than they are, and enough tiles for the chip.
+    MatmulConfig flat = pick(16, 4096, 4096);
+    EXPECT_EQ(flat.blockM, 16);
+    EXPECT_LE(flat.blockN, 64);
+    // A product of 512^3 has only 16 tiles of 128 x 128.
+    MatmulConfig small = pick(512, 512, 512);
+    EXPECT_LE(small.blockM * small.blockN, 64 * 64);
+    for (auto [m, n, k] :
+         {std::array<int64_t, 3>{77, 99, 1000}, {4096, 11008, 4096}}) {
+      MatmulSpec spec = product(Element::BF16, m, n, k);
+      double best = matmulCycles(spec, pick(m, n, k), limits);
+      EXPECT_GT(best, 0);
+      // No chip multiplies faster than its tensor cores.
+      EXPECT_GE(best, double(m) * n * k / 1024 / limits.multiprocessors);
+      for (const MatmulConfig &config : matmulCandidates(spec, limits))
+        EXPECT_GE(matmulCycles(spec, config, limits), best);
+    }
+  }
+}
+
 /// Kernels of the main configurations, for a look at their PTX.
 std::vector<std::pair<MatmulSpec, MatmulConfig>> mainKernels() {
   MatmulSpec plain = product(Element::BF16, 4096, 4096, 4096);

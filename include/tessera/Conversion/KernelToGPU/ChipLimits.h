@@ -26,6 +26,9 @@ struct ChipLimits {
   int64_t threadsPerBlock = 1024;
   int64_t threadsPerSM = 2048;
   int64_t blocksPerSM = 32;
+  /// Multiprocessors of the usual product of this capability; tells how many
+  /// blocks fill the chip, no limit.
+  int64_t multiprocessors = 108;
 };
 
 /// Limits of a chip by compute capability (80 for sm_80); nothing for chips

@@ -42,12 +42,18 @@ int64_t matmulRegisters(const MatmulSpec &spec, const MatmulConfig &config);
 int64_t matmulBlocksPerSM(const MatmulSpec &spec, const MatmulConfig &config,
                           const ChipLimits &limits);
 
+/// Estimated cycles on a chip, for ranking the configurations of one problem;
+/// `config` must be legal on it.
+double matmulCycles(const MatmulSpec &spec, const MatmulConfig &config,
+                    const ChipLimits &limits);
+
 /// Every sensible legal configuration, the default one first. Empty only if
 /// `spec` itself is illegal.
 llvm::SmallVector<MatmulConfig> matmulCandidates(const MatmulSpec &spec,
                                                  const ChipLimits &limits);
 
-/// A configuration that is legal on `limits` and good on average.
+/// The candidate with the fewest estimated cycles. If `spec` is illegal, some
+/// configuration, for which checkMatmul will say so.
 MatmulConfig defaultMatmulConfig(const MatmulSpec &spec,
                                  const ChipLimits &limits);
 
