@@ -55,6 +55,14 @@ createMachine(ModuleOp module, StringRef cpu, StringRef features, int level) {
       all += (all.empty() ? "" : ",") +
              std::string(feature.second ? "+" : "-") + feature.first().str();
   }
+  // Asked before a machine is made with it, which would only print a warning.
+  std::unique_ptr<llvm::MCSubtargetInfo> known(
+      target->createMCSubtargetInfo(triple, "", ""));
+  if (cpu != "native" && !(known && known->isCPUStringValid(name))) {
+    module.emitError() << "unknown host CPU '" << cpu
+                       << "'; \"native\" is the compiling machine";
+    return nullptr;
+  }
   llvm::TargetOptions options;
   // As the NVPTX back end does: multiply and add fuse.
   options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
@@ -66,12 +74,6 @@ createMachine(ModuleOp module, StringRef cpu, StringRef features, int level) {
   if (!machine) {
     module.emitError() << "cannot create a target machine for CPU '" << cpu
                        << "'";
-    return nullptr;
-  }
-  if (cpu != "native" &&
-      !machine->getMCSubtargetInfo()->isCPUStringValid(name)) {
-    module.emitError() << "unknown host CPU '" << cpu
-                       << "'; \"native\" is the compiling machine";
     return nullptr;
   }
   return machine;

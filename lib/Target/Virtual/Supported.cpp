@@ -255,7 +255,7 @@ LogicalResult checkOp(Operation *op, gpu::GPUModuleOp module) {
 } // namespace
 
 LogicalResult tessera::vgpu::verifySupported(gpu::GPUModuleOp module) {
-  WalkResult result = module.walk([&](Operation *op) {
+  WalkResult result = module.walk<WalkOrder::PreOrder>([&](Operation *op) {
     return failed(checkOp(op, module)) ? WalkResult::interrupt()
                                        : WalkResult::advance();
   });
