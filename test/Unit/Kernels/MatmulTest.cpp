@@ -118,6 +118,33 @@ TEST(Matmul, Epilogues) {
   }
 }
 
+/// The result may overwrite its residual (or gate): the host program does so.
+TEST(Matmul, ResultInPlaceOfTheResidual) {
+  for (Element type : {Element::BF16, Element::F32}) {
+    MatmulSpec spec = product(type, 100, 72, 40);
+    spec.hasResidual = true;
+    MatmulConfig config = smallTile(type);
+    auto harness = compileKernel([&](mlir::OpBuilder &builder,
+                                     mlir::gpu::GPUModuleOp module) {
+      ASSERT_TRUE(succeeded(buildMatmul(builder, module, "k", spec, config)));
+    });
+    ASSERT_TRUE(harness);
+    MatmulProblem problem(spec);
+    tessera::LaunchOptions options;
+    options.seed = 3;
+    options.check = true;
+    ASSERT_EQ(
+        harness->launch("k", toHarness(matmulLaunchShape(spec, config)),
+                        {problem.a.data(), problem.weight.data(),
+                         problem.residual.data(), problem.residual.data()},
+                        options),
+        "");
+    expectClose(
+        problem.residual, [&](size_t i) { return problem.expected[i]; },
+        relativeError(type), 1e-4);
+  }
+}
+
 /// What the counting mode says of one launch.
 tessera_virtual_counters countMatmul(const MatmulSpec &spec,
                                      const MatmulConfig &config) {
