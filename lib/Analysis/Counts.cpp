@@ -120,7 +120,8 @@ void Counter::addCollective(Operation &op, ProgramCounts &counts) {
           });
   CollectiveCount &count = counts.collectives[key];
   ++count.calls;
-  count.bytes += key.count * size;
+  count.bytes +=
+      std::max(tensorBytes(type), tensorBytes(op.getResult(0).getType()));
   count.bytesMoved += moved * size;
 }
 

@@ -16,13 +16,14 @@
 // CHECK: parameter bytes 254976
 // Per layer two all-gathers and two reduce-scatters of 8 tokens times 64, one
 // more all-gather before the logits and one more reduce-scatter after the
-// embedding; the statistics of 16 tokens; two numbers over the batch.
-// CHECK: collective all_gather over tp, f32 x 48: 1 call, 192 bytes
-// CHECK-NEXT: collective all_gather over tp, f32 x 512: 7 calls, 14336 bytes
+// embedding; the statistics of 16 tokens; two numbers over the batch. Bytes are
+// those of the whole tensor of both ranks.
+// CHECK: collective all_gather over tp, f32 x 48: 1 call, 384 bytes
+// CHECK-NEXT: collective all_gather over tp, f32 x 512: 7 calls, 28672 bytes
 // CHECK-NEXT: collective all_reduce over dp, f32 x 2: 1 call, 8 bytes
-// CHECK-NEXT: collective reduce_scatter over tp, f32 x 512: 7 calls, 14336 bytes
+// CHECK-NEXT: collective reduce_scatter over tp, f32 x 512: 7 calls, 28672 bytes
 // CHECK: op tessera.attention: 3
-// FUSED: collective all_gather over tp, f32 x 512: 7 calls, 14336 bytes
+// FUSED: collective all_gather over tp, f32 x 512: 7 calls, 28672 bytes
 // FUSED-NOT: op tessera.linear
 // FUSED: op kernel.group: 46
 // A rank of two receives what the other sends: 192 + 14336 + 8 + 14336.

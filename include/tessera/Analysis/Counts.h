@@ -40,7 +40,8 @@ struct CollectiveKey {
 
 struct CollectiveCount {
   int64_t calls = 0;
-  /// calls * count * size of an element.
+  /// calls * bytes of the whole tensor (all_gather: its result; the others:
+  /// the operand), as the run reports them.
   int64_t bytes = 0;
   /// Bytes that a rank receives with bandwidth-optimal algorithms, see
   /// ReshardStep::bytesMoved.

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "tessera/Analysis/Counts.h"
 #include "tessera/Transforms/Partition/Passes.h"
-#include "tessera/Transforms/Plan/PlanLayout.h"
+#include "tessera/Transforms/Plan/CountUnderMesh.h"
 
 #include "dialects/Tessera/TesseraDialect.h"
 
@@ -161,6 +161,39 @@ TEST_F(ImaginedMesh, DepthCostsNothing) {
     return n;
   };
   EXPECT_EQ(ops(2), ops(80));
+}
+
+// Work is divided, not multiplied: the products of all ranks together are those
+// of one, plus what key-value heads and padded vocabulary rows add.
+TEST_F(ImaginedMesh, CountsUnderMeshes) {
+  const std::string before = print(*module);
+  auto count = [&](StringRef mesh) {
+    PlanOptions options;
+    std::string why;
+    options.mesh = *parseMesh(mesh, why);
+    ShardingFailure failure;
+    auto counts = countUnderMesh(*module, options, failure);
+    EXPECT_TRUE(counts) << failure.message;
+    return counts ? counts->forward.matmulFlops : 0;
+  };
+  const int64_t one = count("dp=1");
+  EXPECT_EQ(2 * count("dp=2"), one);
+  EXPECT_EQ(2 * count("tp=2"), one);
+  EXPECT_EQ(4 * count("dp=2,tp=2"), one);
+  // On four ranks keys and values (of 3 layers, 32 tokens, 64 by 32, two
+  // operations each) are computed twice, and 250 logits become 252.
+  const int64_t twice = 3 * 2 * (2 * 32 * 64 * 32);
+  const int64_t padding = 2 * 32 * 64 * 2;
+  EXPECT_EQ(4 * count("tp=4"), one + twice + padding);
+
+  PlanOptions options;
+  std::string why;
+  options.mesh = *parseMesh("tp=3", why);
+  ShardingFailure failure;
+  EXPECT_FALSE(countUnderMesh(*module, options, failure));
+  EXPECT_EQ(failure.message, "4 attention heads cannot be divided evenly with "
+                             "tp = 3; the nearest legal tp is 2 or 4");
+  EXPECT_EQ(print(*module), before);
 }
 
 TEST(ParseMesh, Errors) {
