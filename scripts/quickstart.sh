@@ -17,11 +17,9 @@ trap 'rm -rf "$work"' EXIT
 read -r batch sequence reference < <(python3 scripts/read_reference.py "$model" "$work/tokens.txt")
 set -x
 "$build/bin/tessera" compile "$model" --mesh dp=2,tp=2 --dtype f32 --seq "$sequence" --batch "$batch" -o "$work/model"
-"$build/bin/tessera" run -n 4 "$work/model" --device=virtual --tokens "$work/tokens.txt" --json >"$work/report.json"
+"$build/bin/tessera" run -n 4 "$work/model" --device=virtual --tokens "$work/tokens.txt" --output "$work/losses.safetensors"
 { set +x; } 2>/dev/null
-python3 - "$work/report.json" "$reference" <<'PY'
-import json, sys
-got, want = json.load(open(sys.argv[1]))["loss"], float(sys.argv[2])
-print(f"\nloss on 4 virtual GPUs  {got:.6f}\nloss by transformers    {want:.6f}\ndifference              {abs(got - want):.1e}")
-sys.exit(0 if abs(got - want) < 1e-4 else "the losses differ")
-PY
+# The reference leaves a few tokens out; so does the comparison.
+read -r loss reference difference < <(python3 scripts/read_reference.py "$model" --compare "$work/losses.safetensors")
+printf '\nloss on 4 virtual GPUs  %.6f\nloss by transformers    %.6f\nlargest difference      %.1e (of one token)\n' "$loss" "$reference" "$difference"
+python3 -c 'import sys; sys.exit(0 if float(sys.argv[1]) < 1e-4 else "the losses differ")' "$difference"

@@ -3,10 +3,18 @@
 
     read_reference.py FOLDER TOKENS.txt
 
-writes the reference's tokens, one row to a line with the id that follows the
-row at its end (the last label), and prints "BATCH SEQUENCE LOSS".
+writes the reference's tokens, one row to a line with an id behind each row (the
+label of its last token; any id where that does not count), and prints
+"BATCH SEQUENCE LOSS".
+
+    read_reference.py FOLDER --compare OUT.safetensors
+
+takes what a run wrote with --output and prints "LOSS REFERENCE DIFFERENCE": the
+mean over the tokens that the reference counts, the reference's own, and the
+largest difference of one token. A NaN anywhere is an infinite difference.
 """
 import json
+import math
 import pathlib
 import struct
 import sys
@@ -28,17 +36,36 @@ def read(path: pathlib.Path) -> dict:
     return tensors
 
 
-def main() -> None:
-    folder, output = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
-    tensors = read(folder / "reference.safetensors")
+def write_tokens(tensors: dict, output: pathlib.Path) -> None:
     (batch, sequence), tokens = tensors["tokens"]
     labels = tensors["labels"][1]
     rows = []
     for b in range(batch):
         row = tokens[b * sequence : (b + 1) * sequence]
-        rows.append(" ".join(map(str, row + (labels[(b + 1) * sequence - 1],))))
+        last = max(labels[(b + 1) * sequence - 1], 0)
+        rows.append(" ".join(map(str, row + (last,))))
     output.write_text("\n".join(rows) + "\n")
     print(batch, sequence, tensors["loss"][1][0])
+
+
+def compare(reference: dict, got: dict) -> None:
+    shape, values = got["nll"]
+    expected_shape, expected = reference["nll"]
+    if shape != expected_shape:
+        sys.exit(f"error: expected losses of shape {expected_shape}, got {shape}")
+    labels = reference["labels"][1]
+    pairs = [(a, b) for a, b, label in zip(values, expected, labels) if label >= 0]
+    worst = max(abs(a - b) if a == a and b == b else math.inf for a, b in pairs)
+    print(sum(a for a, _ in pairs) / len(pairs), reference["loss"][1][0], worst)
+
+
+def main() -> None:
+    folder = pathlib.Path(sys.argv[1])
+    tensors = read(folder / "reference.safetensors")
+    if sys.argv[2] == "--compare":
+        compare(tensors, read(pathlib.Path(sys.argv[3])))
+    else:
+        write_tokens(tensors, pathlib.Path(sys.argv[2]))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ same names and meanings, and a failing tool raises `TesseraError` with the
 tool's own message. The tools are looked up in `$TESSERA_BIN`, then on `PATH`.
 """
 
-from ._compile import Executable, compile, dump, phases
+from ._compile import Executable, Phase, compile, dump, phases
 from ._run import RunResult, run
 from ._tools import TesseraError, find_tool
 
@@ -26,4 +26,3 @@ __all__ = [
     "phases",
     "run",
 ]
-from ._compile import Phase  # noqa: E402

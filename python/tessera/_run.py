@@ -14,7 +14,8 @@ from ._tools import call
 @dataclasses.dataclass(frozen=True)
 class RunResult:
     """What rank 0 reports. `loss` is the mean negative log-likelihood (nats) of
-    the `tokens` counted tokens; `report` is the whole JSON report."""
+    the `tokens` tokens that count; `report` is the whole JSON report: mesh,
+    device, milliseconds of each pass, collectives."""
 
     loss: float
     tokens: int
@@ -45,4 +46,4 @@ def run(
     if output is not None:
         arguments += ["--output", os.fspath(output)]
     report = json.loads(call(arguments))
-    return RunResult(float(report["loss"]), int(report["tokens"]), report)
+    return RunResult(float(report["loss"]), int(report["tokens_counted"]), report)
