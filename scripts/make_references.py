@@ -5,8 +5,8 @@ Each folder is what `save_pretrained` of the Hugging Face library writes for a
 small model with random weights of a fixed seed (config.json, model.safetensors),
 and beside it reference.safetensors with what that library computes on PyTorch in
 float32 (from the weights as stored, some of them in bfloat16): `tokens` and
-`labels` [batch, sequence] (i32; label -100 is not counted), `nll`
-[batch, sequence] and `loss` []. Also the rotary frequencies under
+`labels` [batch, sequence] (i32, the token that follows), `nll` [batch, sequence]
+and `loss` []. Also the rotary frequencies under
 test/Data/rotary. The tests need neither PyTorch nor this script.
 
     python3 scripts/make_references.py [name...]
@@ -103,14 +103,13 @@ def make_model(name: str) -> None:
     (folder / "generation_config.json").unlink(missing_ok=True)
 
     tokens = torch.randint(0, config.vocab_size, (BATCH, SEQUENCE + 1))
-    labels = tokens[:, 1:].clone()
-    labels[-1, -3:] = -100  # Not counted.
+    labels = tokens[:, 1:].contiguous()
     tokens = tokens[:, :-1].contiguous()
     with torch.no_grad():
         logits = model(input_ids=tokens, use_cache=False).logits.float()
-        nll = torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=-100,
+        nll = torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten(),
                                                 reduction="none").view(BATCH, SEQUENCE)
-        loss = nll.sum() / (labels != -100).sum()
+        loss = nll.mean()
     save_file({"tokens": tokens.int(), "labels": labels.int(), "nll": nll.contiguous(), "loss": loss},
               folder / "reference.safetensors")
     size = (folder / "model.safetensors").stat().st_size
