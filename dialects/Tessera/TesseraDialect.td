@@ -23,12 +23,13 @@ def TesseraDialect : Dialect {
 
     Attributes that other rooms hang on their ops: `tessera.mesh` (module),
     `tessera.model` (module, a dictionary of facts), `tessera.sharding` (on a
-    function argument or on an op: the sharding of its first result). Where a
+    function's argument or result, or on an op: the sharding of its first result). Where a
     module has a mesh, every axis that a sharding or a collective names must be
     on it, and group sizes must be the product of the axes' sizes.
   }];
   let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
   let useDefaultAttributePrinterParser = 1;
   let dependentDialects = ["::mlir::func::FuncDialect"];
   let extraClassDeclaration = [{

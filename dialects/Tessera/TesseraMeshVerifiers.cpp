@@ -66,10 +66,14 @@ static LogicalResult verifyOnMesh(Operation *op, const Mesh &mesh) {
   };
   if (failed(resolve(op->getDiscardableAttr(kShardingAttrName))))
     return failure();
-  if (auto function = dyn_cast<func::FuncOp>(op))
+  if (auto function = dyn_cast<func::FuncOp>(op)) {
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
       if (failed(resolve(function.getArgAttr(i, kShardingAttrName))))
         return failure();
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      if (failed(resolve(function.getResultAttr(i, kShardingAttrName))))
+        return failure();
+  }
   return TypeSwitch<Operation *, LogicalResult>(op)
       .Case<ParameterOp>([&](ParameterOp parameter) -> LogicalResult {
         std::string why;
@@ -120,11 +124,10 @@ LogicalResult TesseraDialect::verifyOperationAttribute(Operation *op,
                  << "' that the tessera dialect does not know";
 }
 
-LogicalResult TesseraDialect::verifyRegionArgAttribute(Operation *op,
-                                                       unsigned region,
-                                                       unsigned arg,
-                                                       NamedAttribute attr) {
-  auto error = [&] { return op->emitOpError() << "argument " << arg << " "; };
+/// An attribute on a function's argument or result of type `types[index]`.
+static LogicalResult verifyOnFunction(Operation *op, StringRef what,
+                                      unsigned index, NamedAttribute attr) {
+  auto error = [&] { return op->emitOpError() << what << index << " "; };
   if (attr.getName() != kShardingAttrName)
     return error() << "has an attribute '" << attr.getName().getValue()
                    << "' that the tessera dialect does not know";
@@ -133,5 +136,21 @@ LogicalResult TesseraDialect::verifyRegionArgAttribute(Operation *op,
     return error() << "has " << kShardingAttrName
                    << ", but the op is no function";
   return verifyShardingOf(error, attr.getValue(),
-                          function.getArgumentTypes()[arg]);
+                          what == "result "
+                              ? function.getResultTypes()[index]
+                              : function.getArgumentTypes()[index]);
+}
+
+LogicalResult TesseraDialect::verifyRegionArgAttribute(Operation *op,
+                                                       unsigned region,
+                                                       unsigned arg,
+                                                       NamedAttribute attr) {
+  return verifyOnFunction(op, "argument ", arg, attr);
+}
+
+LogicalResult TesseraDialect::verifyRegionResultAttribute(Operation *op,
+                                                          unsigned region,
+                                                          unsigned result,
+                                                          NamedAttribute attr) {
+  return verifyOnFunction(op, "result ", result, attr);
 }

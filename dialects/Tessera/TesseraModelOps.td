@@ -49,7 +49,8 @@ def Tessera_GetParameterOp : Tessera_Op<"get_parameter",
     type, or, where the module has a mesh and the parameter a sharding, may have
     the local type that follows from them (a `padded` dimension 0 rounded up);
     so the declaration needs no change when `partition` makes shapes local.
-    A parameter with `layers` is read in functions that `tessera.layers` calls.
+    A parameter with `layers` is read in private functions, which
+    `tessera.layers` calls.
   }];
   let arguments = (ins FlatSymbolRefAttr:$parameter);
   let results = (outs Tessera_Weight:$result);

@@ -35,6 +35,14 @@ LogicalResult GetParameterOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!parameter)
     return emitOpError() << "reads " << getParameterAttr()
                          << ", which is no parameter of this module";
+  // Which layer's tensor would an entry function read?
+  auto function = (*this)->getParentOfType<func::FuncOp>();
+  if (parameter.getFirstLayer() && function && function.isPublic())
+    return emitOpError() << "reads " << getParameterAttr()
+                         << ", which has one tensor per layer, in the public "
+                            "function @"
+                         << function.getName()
+                         << "; read it in a private block function";
   Type type = getResult().getType();
   if (type == parameter.getType())
     return success();

@@ -182,12 +182,23 @@ func.func @f(%x: tensor<2x8x4xf32>) {
 // expected-error @+1 {{argument 0 has a tessera.sharding of 1 dimensions on a value of type 'tensor<2x8xf32>'}}
 func.func private @f(tensor<2x8xf32> {tessera.sharding = #tessera.sharding<[{}]>})
 // -----
+// expected-error @+1 {{result 0 has a tessera.sharding of 1 dimensions on a value of type 'tensor<2x8xf32>'}}
+func.func private @f() -> (tensor<2x8xf32> {tessera.sharding = #tessera.sharding<[{}]>})
+// -----
+// expected-error @+1 {{result 0 has an attribute 'tessera.shard' that the tessera dialect does not know}}
+func.func private @f() -> (tensor<2x8xf32> {tessera.shard = 1 : i64})
+// -----
 // expected-error @+1 {{argument 1 has tessera.sharding on a value that is no tensor ('index')}}
 func.func private @f(index, index {tessera.sharding = #tessera.sharding<[]>})
 // -----
 module attributes {tessera.mesh = #tessera.mesh<"dp" = 2, "tp" = 4>} {
   // expected-error @+1 {{has a sharding that does not fit: the mesh has no axis 'ep'}}
   func.func private @f(tensor<2x8xf32> {tessera.sharding = #tessera.sharding<[{"ep"}, {}]>})
+}
+// -----
+module attributes {tessera.mesh = #tessera.mesh<"dp" = 2, "tp" = 4>} {
+  // expected-error @+1 {{has a sharding that does not fit: the mesh has no axis 'ep'}}
+  func.func private @f() -> (tensor<2x8xf32> {tessera.sharding = #tessera.sharding<[{"ep"}, {}]>})
 }
 // -----
 module attributes {tessera.mesh = #tessera.mesh<"dp" = 2, "tp" = 4>} {

@@ -77,6 +77,13 @@ module attributes {tessera.mesh = #tessera.mesh<"tp" = 4>} {
 }
 
 // -----
+tessera.parameter @p : tensor<8xf32> checkpoint <"a.{layer}"> layers first 0 count 2
+func.func @f() {
+  // expected-error @+1 {{'tessera.get_parameter' op reads @p, which has one tensor per layer, in the public function @f; read it in a private block function}}
+  %0 = tessera.get_parameter @p : tensor<8xf32>
+  return
+}
+// -----
 func.func @f() {
   // expected-error @+1 {{'tessera.rotary_table' op expects a result of shape [positions, 2, 2], got [8, 4, 2]}}
   %0 = tessera.rotary_table <theta = 1.0e4 : f64, dim = 4> : tensor<8x4x2xf32>
