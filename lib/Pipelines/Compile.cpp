@@ -22,14 +22,59 @@ static bool fail(const llvm::Twine &message) {
   return false;
 }
 
+/// The name that a location without a file has: the op of the model graph it
+/// came from.
+static StringRef nameOf(Location location) {
+  if (auto name = dyn_cast<NameLoc>(location))
+    return name.getName();
+  if (auto fused = dyn_cast<FusedLoc>(location))
+    for (Location part : fused.getLocations())
+      if (StringRef name = nameOf(part); !name.empty())
+        return name;
+  return "";
+}
+
+/// Messages about imported models, which no line of a file is to blame for.
+static LogicalResult printPlain(Diagnostic &diagnostic) {
+  if (diagnostic.getLocation()->findInstanceOf<FileLineColLoc>())
+    return failure(); // the next handler shows the line
+  auto kind = [](DiagnosticSeverity severity) -> StringRef {
+    switch (severity) {
+    case DiagnosticSeverity::Note:
+      return "note: ";
+    case DiagnosticSeverity::Warning:
+      return "warning: ";
+    case DiagnosticSeverity::Error:
+      return "error: ";
+    case DiagnosticSeverity::Remark:
+      return "remark: ";
+    }
+    return "";
+  };
+  auto print = [&](Diagnostic &message) {
+    llvm::errs() << kind(message.getSeverity());
+    if (StringRef name = nameOf(message.getLocation()); !name.empty())
+      llvm::errs() << name << ": ";
+    llvm::errs() << message.str() << "\n";
+  };
+  print(diagnostic);
+  for (Diagnostic &note : diagnostic.getNotes())
+    print(note);
+  return success();
+}
+
 namespace {
 class Compilation {
 public:
   Compilation(const ProgramOptions &program, const DriverOptions &driver)
       : program(program), driver(driver), registry(makeRegistry()),
         context(registry), handler(sources, &context),
-        progress(driver.progress, allPhases().size() + 2) {
+        progress(driver.progress, allPhases().size() + 1) {
     context.printOpOnDiagnostic(false);
+    context.getDiagEngine().registerHandler([this](Diagnostic &diagnostic) {
+      progress.clear();
+      return printPlain(diagnostic);
+    });
   }
 
   bool run();
