@@ -54,3 +54,26 @@ module attributes {tessera.mesh = #tessera.mesh<"tp" = 2>} {
     return %0 : tensor<2x4x16xf32>
   }
 }
+
+// -----
+
+// Expert parallelism: tokens travel to their experts and back.
+// CHECK-LABEL: func.func @routed
+// CHECK: %[[R:.*]] = tessera.permute %arg0
+// CHECK-NEXT: %[[T:.*]] = tessera.all_to_all %[[R]] over ["dp"] split 0 concat 1 ranks 2 : tensor<4x4x24xf32> -> tensor<2x8x24xf32>
+// CHECK-NEXT: %[[L:.*]] = tessera.grouped_linear %[[T]]
+// CHECK-NEXT: %[[B:.*]] = tessera.all_to_all %[[L]] over ["dp"] split 1 concat 0 ranks 2 : tensor<2x8x24xf32> -> tensor<4x4x24xf32>
+// CHECK-NEXT: tessera.combine %[[B]]
+module attributes {tessera.mesh = #tessera.mesh<"dp" = 2>} {
+  tessera.parameter @router : tensor<4x24xf32> checkpoint <"r"> sharding <[{}, {}]>
+  tessera.parameter @up : tensor<4x24x24xf32> checkpoint <"e"> sharding <[{"dp"}, {}, {}]>
+  func.func @routed(%x: tensor<4x4x24xf32> {tessera.sharding = #tessera.sharding<[{"dp"}, {}, {}]>}) -> tensor<4x4x24xf32> {
+    %w = tessera.get_parameter @router : tensor<4x24xf32>
+    %e = tessera.get_parameter @up : tensor<4x24x24xf32>
+    %p:2 = tessera.router %x, %w top_k 2 : tensor<4x4x24xf32>, tensor<4x24xf32> -> tensor<4x4x2xf32>, tensor<4x4x2xi32>
+    %r = tessera.permute %x, %p#1 : tensor<4x4x24xf32>, tensor<4x4x2xi32> -> tensor<4x8x24xf32>
+    %l = tessera.grouped_linear %r, %e : tensor<4x8x24xf32>, tensor<4x24x24xf32> -> tensor<4x8x24xf32>
+    %y = tessera.combine %l, %p#0, %p#1 : tensor<4x8x24xf32>, tensor<4x4x2xf32>, tensor<4x4x2xi32> -> tensor<4x4x24xf32>
+    return %y : tensor<4x4x24xf32>
+  }
+}

@@ -69,6 +69,8 @@ private:
   FailureOr<Sharding> collective(Operation *op);
   FailureOr<Sharding> linear(LinearOp op);
   FailureOr<Sharding> attention(AttentionOp op);
+  FailureOr<Sharding> latentAttention(LatentAttentionOp op);
+  FailureOr<Sharding> experts(Operation *op);
   LogicalResult layers(LayersOp op);
   LogicalResult endOf(func::FuncOp function, func::ReturnOp op);
 
@@ -163,6 +165,78 @@ FailureOr<TensorSharding> LocalProgramChecker::attention(AttentionOp op) {
   return q;
 }
 
+FailureOr<TensorSharding>
+LocalProgramChecker::latentAttention(LatentAttentionOp op) {
+  const Sharding &q = of(op.getQ());
+  Sharding shared = q;
+  shared.dims[2].clear();
+  if (failed(whole(op, "the queries' sequence", q.dims[1])) ||
+      failed(want(op, "kv", of(op.getKv()), q)) ||
+      failed(want(op, "k_rope", of(op.getKRope()), shared)) ||
+      failed(want(op, "table", of(op.getTable()), Sharding::replicated(3))))
+    return failure();
+  return q;
+}
+
+/// The ops of a mixture of experts. `rows` are [experts, capacity, width], the
+/// tokens' axes split the capacity.
+FailureOr<TensorSharding> LocalProgramChecker::experts(Operation *op) {
+  auto capacity = [&](const Sharding &tokens) {
+    AxisList axes = tokens.dims[0];
+    axes.append(tokens.dims[1].begin(), tokens.dims[1].end());
+    return axes;
+  };
+  using Result = FailureOr<Sharding>;
+  return llvm::TypeSwitch<Operation *, Result>(op)
+      .Case<RouterOp>([&](RouterOp router) -> Result {
+        const Sharding &x = of(router.getX());
+        if (failed(complete(op)) || failed(whole(op, "the width", x.dims[2])) ||
+            failed(want(op, "weight", of(router.getWeight()),
+                        Sharding::replicated(2))) ||
+            (router.getBias() && failed(want(op, "bias", of(router.getBias()),
+                                             Sharding::replicated(1)))))
+          return failure();
+        return x;
+      })
+      .Case<PermuteOp>([&](PermuteOp permute) -> Result {
+        const Sharding &x = of(permute.getX());
+        if (failed(complete(op)) || failed(whole(op, "the width", x.dims[2])) ||
+            failed(want(op, "experts", of(permute.getExperts()), x)))
+          return failure();
+        Sharding rows = Sharding::replicated(3);
+        rows.dims[1] = capacity(x);
+        return rows;
+      })
+      .Case<GroupedLinearOp>([&](GroupedLinearOp linear) -> Result {
+        const Sharding &x = of(linear.getX()), &w = of(linear.getWeight());
+        if (failed(complete(op)))
+          return failure();
+        if (x.dims[0] != w.dims[0] || x.dims[2] != w.dims[2])
+          return op->emitError() << "experts or contracted dimension lie "
+                                    "differently in x, "
+                                 << str(x) << ", and in the weight, " << str(w);
+        Sharding result = x;
+        result.dims[2] = w.dims[1];
+        result.partial = w.dims[2];
+        return result;
+      })
+      .Case<CombineOp>([&](CombineOp combine) -> Result {
+        const Sharding &rows = of(combine.getRows());
+        const Sharding &tokens = of(combine.getWeights());
+        if (failed(want(op, "experts", of(combine.getExperts()), tokens)))
+          return failure();
+        if (tokens.isPartial() || !rows.dims[0].empty() ||
+            rows.dims[1] != capacity(tokens))
+          return op->emitError()
+                 << "the rows, " << str(rows)
+                 << ", are not those of the tokens, " << str(tokens);
+        Sharding result = tokens;
+        result.dims[2] = rows.dims[2];
+        result.partial = rows.partial;
+        return result;
+      });
+}
+
 FailureOr<TensorSharding> LocalProgramChecker::collective(Operation *op) {
   Sharding result = of(op->getOperand(0));
   AxisList axes;
@@ -228,6 +302,8 @@ FailureOr<TensorSharding> LocalProgramChecker::collective(Operation *op) {
 FailureOr<TensorSharding> LocalProgramChecker::transfer(Operation *op) {
   if (isa<SliceOp, AllGatherOp, AllToAllOp, ReduceScatterOp, AllReduceOp>(op))
     return collective(op);
+  if (isa<RouterOp, PermuteOp, GroupedLinearOp, CombineOp>(op))
+    return experts(op);
   if (auto add = dyn_cast<AddOp>(op)) {
     if (failed(want(op, "rhs", of(add.getRhs()), of(add.getLhs()))))
       return failure();
@@ -308,6 +384,13 @@ FailureOr<TensorSharding> LocalProgramChecker::transfer(Operation *op) {
         return of(o.getX());
       })
       .Case<AttentionOp>([&](AttentionOp o) { return attention(o); })
+      .Case<LatentAttentionOp>(
+          [&](LatentAttentionOp o) { return latentAttention(o); })
+      .Case<SplitOp>([&](SplitOp o) -> Result {
+        if (failed(whole(op, "the width", of(o.getX()).dims[2])))
+          return failure();
+        return of(o.getX());
+      })
       .Case<SwigluOp>([&](SwigluOp o) -> Result {
         if (failed(want(op, "up", of(o.getUp()), of(o.getGate()))))
           return failure();
@@ -354,7 +437,8 @@ FailureOr<TensorSharding> LocalProgramChecker::transfer(Operation *op) {
         return Sharding::replicated(0);
       })
       .Default([](Operation *other) -> Result {
-        return other->emitError("is no op of one rank's program");
+        return other->emitError("cannot be checked: it is no op of one rank's "
+                                "program");
       });
 }
 
@@ -413,11 +497,13 @@ LogicalResult LocalProgramChecker::check(func::FuncOp function) {
     FailureOr<Sharding> result = transfer(&op);
     if (failed(result))
       return failure();
-    auto type = cast<RankedTensorType>(op.getResult(0).getType());
-    if (type.getRank() != int64_t(result->dims.size()))
-      return op.emitError() << "result of rank " << type.getRank()
-                            << " cannot have sharding " << str(*result);
-    known[op.getResult(0)] = std::move(*result);
+    for (Value value : op.getResults()) {
+      auto type = cast<RankedTensorType>(value.getType());
+      if (type.getRank() != int64_t(result->dims.size()))
+        return op.emitError() << "result of rank " << type.getRank()
+                              << " cannot have sharding " << str(*result);
+      known[value] = *result;
+    }
   }
   return success();
 }

@@ -21,6 +21,9 @@
 using namespace mlir;
 using namespace tessera;
 
+/// More ranks than any machine has; keeps products of sizes far from overflow.
+static constexpr int64_t kMaxAxisSize = 1 << 20;
+
 std::optional<Mesh> tessera::parseMesh(StringRef text, std::string &why) {
   const StringRef known[] = {kDataAxis, kTensorAxis};
   Mesh mesh;
@@ -43,6 +46,13 @@ std::optional<Mesh> tessera::parseMesh(StringRef text, std::string &why) {
               .str();
       return std::nullopt;
     }
+    if (size > kMaxAxisSize) {
+      why = llvm::formatv("mesh '{0}': axis '{1}' has {2} ranks, at most {3} "
+                          "are possible",
+                          text, name, size, kMaxAxisSize)
+                .str();
+      return std::nullopt;
+    }
     if (mesh.lookup(name)) {
       why = llvm::formatv("mesh '{0}': axis '{1}' occurs twice", text, name)
                 .str();
@@ -54,10 +64,10 @@ std::optional<Mesh> tessera::parseMesh(StringRef text, std::string &why) {
 }
 
 /// The sizes nearest to `size` (below it first) for which `isLegal` holds, as
-/// text.
+/// text. No size above `largest` is legal; 1 is.
 static std::string nearestSizes(int64_t size, int64_t largest,
                                 llvm::function_ref<bool(int64_t)> isLegal) {
-  int64_t below = size - 1, above = size + 1;
+  int64_t below = std::min(size - 1, largest), above = size + 1;
   while (below >= 1 && !isLegal(below))
     --below;
   while (above <= largest && !isLegal(above))
@@ -179,10 +189,9 @@ LogicalResult Planner::checkTensorAxis() {
   for (const TensorConstraint &c : ordered) {
     if (c.allows(ranks))
       continue;
-    int64_t largest = ranks;
+    int64_t largest = 1;
     for (const TensorConstraint &other : ordered)
-      if (!other.replicable)
-        largest = std::max(largest, other.count);
+      largest = std::max(largest, other.count);
     return fail(
         c.op, llvm::formatv("{0} {1} {2} with tp = {3}; the nearest legal tp "
                             "is {4}",

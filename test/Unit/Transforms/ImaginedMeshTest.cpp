@@ -207,5 +207,8 @@ TEST(ParseMesh, Errors) {
   EXPECT_FALSE(parseMesh("tp=-1", why));
   EXPECT_FALSE(parseMesh("tp=99999999999999999999", why));
   EXPECT_FALSE(parseMesh("tpr=2", why));
+  EXPECT_FALSE(parseMesh("tp=4611686018427387904", why));
+  EXPECT_EQ(why, "mesh 'tp=4611686018427387904': axis 'tp' has "
+                 "4611686018427387904 ranks, at most 1048576 are possible");
 }
 } // namespace
