@@ -1,7 +1,6 @@
-//===- Layout.cpp - equality, hashing and printing of layouts -------------===//
+//===- Layout.cpp - names, equality and hashing of layouts ----------------===//
 #include "tessera/CostModel/Layout.h"
 #include "tessera/CostModel/Features.h"
-#include "llvm/Support/ErrorHandling.h"
 #include <tuple>
 
 using namespace llvm;
@@ -57,28 +56,6 @@ hash_code tessera::hash_value(const Layout &l) {
       fields(l));
   return hash_combine(
       h, hash_combine_range(l.chunkLayers.begin(), l.chunkLayers.end()));
-}
-
-std::string Layout::str() const {
-  std::string s = "dp=" + std::to_string(dp);
-  auto add = [&](const char *name, int64_t value, int64_t usual) {
-    if (value != usual)
-      s += std::string(" ") + name + "=" + std::to_string(value);
-  };
-  add("shard", shardGroup, 0);
-  add("tp", tp, 1);
-  add("cp", cp, 1);
-  add("pp", pp, 1);
-  add("vpp", vpp, 1);
-  add("ep", ep, 1);
-  add("etp", etp, 1);
-  add("zero", zeroStage, 0);
-  s += " mb=" + std::to_string(microBatch);
-  if (sequenceParallel)
-    s += " sp";
-  if (recompute != RecomputeKind::None)
-    s += (" recompute=" + nameOf(recompute)).str();
-  return s;
 }
 
 int ModelFeatures::numLayers() const {

@@ -12,6 +12,7 @@
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
 #include <cstdint>
 #include <string>
 
@@ -71,11 +72,25 @@ struct Layout {
 
   bool operator==(const Layout &o) const;
   bool operator!=(const Layout &o) const { return !(*this == o); }
-  /// "dp=8 tp=8 pp=4 vpp=2 zero=1 mb=1"
+  /// "dp=8 tp=8 pp=4 vpp=2 zero=1 mb=1 sp": dp and mb, then what is not the
+  /// default; parseLayout reads it back to an equal layout.
   std::string str() const;
+  /// What no program could run: groups that do not divide their ranks, chunks
+  /// without a pipeline. The message names both sides.
+  llvm::Error check() const;
 };
 
 llvm::hash_code hash_value(const Layout &layout);
+
+/// Reads the entries of "tp=8,pp=4" (commas or blanks between them) into
+/// `layout`, leaves the rest alone and appends the names given to `given`.
+/// Checks each entry by itself; `layers` may come as "7+8*14+7".
+llvm::Error parseLayoutEntries(llvm::StringRef text, Layout &layout,
+                               llvm::SmallVectorImpl<llvm::StringRef> *given);
+
+/// A whole layout: the entries over the defaults, `schedule` interleaved where
+/// vpp > 1 and nothing else is said, then check().
+llvm::Expected<Layout> parseLayout(llvm::StringRef text);
 
 } // namespace tessera
 
