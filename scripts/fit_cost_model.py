@@ -209,11 +209,18 @@ def fit(model, chosen, iterations, scale=0.05, ridge=1.0, start=None):
         for wide in (0.30, 0.12):
             start, _ = fit(model, chosen, (iterations + 1) // 2, wide, ridge,
                            model.prior if start is None else start)
-    sources = [r["source"] for r in model.runs]
-    counts = {s: sum(1 for t, c in zip(sources, chosen) if c and t == s)
-              for s in set(sources)}
-    weight = np.array([1.0 / counts[s] if c else 0.0
-                       for s, c in zip(sources, chosen)])
+    # A source weighs one, divided evenly among the frameworks (or releases)
+    # that it reports, so that a page's newest release is not drowned.
+    cells = [(r["source"], r["stack"]) for r in model.runs]
+    counts = {}
+    for cell, c in zip(cells, chosen):
+        if c:
+            counts[cell] = counts.get(cell, 0) + 1
+    shares = {}
+    for source, _ in counts:
+        shares[source] = shares.get(source, 0) + 1
+    weight = np.array([1.0 / (shares[cell[0]] * counts[cell]) if c else 0.0
+                       for cell, c in zip(cells, chosen)])
     x = np.array(start)
     damping = 1e-2
 

@@ -30,8 +30,8 @@ static constexpr Tile kTiles[] = {
     {64, 128, 0.82}, {128, 64, 0.82}, {64, 64, 0.62},
 };
 /// Seconds that a tile loses filling its pipeline and writing its result: some
-/// round trips to memory (600-800 ns each), whatever the arithmetic rate. So the
-/// faster the units, the longer a product must be to run at speed.
+/// round trips to memory (600-800 ns each), whatever the arithmetic rate. So
+/// the faster the units, the longer a product must be to run at speed.
 static constexpr double kRamp = 1.5e-6;
 /// Shortest slice of k worth a multiprocessor of its own.
 static constexpr double kShortestSplit = 384;

@@ -55,6 +55,7 @@ static const std::map<std::string, StackTraits> &table() {
     StackTraits bridge = modern;
     bridge.dispatcher = DispatcherKind::Fused;
     t["megatron-bridge"] = bridge;
+    t["megatron-bridge-26.06"] = bridge; // its expert path was rewritten
     StackTraits core = modern;
     core.overlapTensorParallel = false;
     t["megatron-core"] = core;

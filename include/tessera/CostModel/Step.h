@@ -17,6 +17,11 @@ struct StepModel {
   StackTraits traits;
 };
 
+/// Chip, framework and cluster looked up; fails on an unknown framework.
+llvm::Expected<StepModel>
+makeStepModel(const Cluster &cluster, llvm::StringRef stack,
+              const CostConstants &constants = defaultConstants());
+
 /// Seconds of a collective by axis.
 using AxisSeconds = std::array<double, kNumParallelAxes>;
 

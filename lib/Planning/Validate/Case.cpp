@@ -190,13 +190,20 @@ static Layout layoutOf(const Point &p, const StackTraits &traits) {
 /// Sizes that no run has and that products of would overflow.
 static Error checkRanges(const Point &p) {
   const std::tuple<const char *, int64_t, int64_t> limits[] = {
-      {"layers", p.layers, 10000},       {"hidden", p.hidden, 1000000},
-      {"heads", p.heads, 10000},         {"ffn_hidden", p.ffn, 10000000},
-      {"vocab", p.vocab, 10000000},      {"seq", p.sequence, 100000000},
-      {"experts", p.experts, 100000},    {"topk", p.topk, 1000},
-      {"n_gpus", p.gpus, 1000000},       {"dp", p.dp, 1000000},
-      {"tp", p.tp, 10000},               {"pp", p.pp, 10000},
-      {"cp", p.cp, 10000},               {"ep", p.ep, 100000},
+      {"layers", p.layers, 10000},
+      {"hidden", p.hidden, 1000000},
+      {"heads", p.heads, 10000},
+      {"ffn_hidden", p.ffn, 10000000},
+      {"vocab", p.vocab, 10000000},
+      {"seq", p.sequence, 100000000},
+      {"experts", p.experts, 100000},
+      {"topk", p.topk, 1000},
+      {"n_gpus", p.gpus, 1000000},
+      {"dp", p.dp, 1000000},
+      {"tp", p.tp, 10000},
+      {"pp", p.pp, 10000},
+      {"cp", p.cp, 10000},
+      {"ep", p.ep, 100000},
       {"micro_batch", p.microBatch, 100000},
       {"vpp_or_interleave", p.vpp, 1000},
       {"global_batch", p.globalBatch, 100000000}};
@@ -225,10 +232,7 @@ Expected<Case> tessera::makeCase(std::vector<const Point *> points) {
   Case c;
   c.points = std::move(points);
   c.stack = stackOf(p);
-  StringRef traitsName = c.stack;
-  if (traitsName.starts_with("megatron-bridge"))
-    traitsName = "megatron-bridge";
-  Expected<StackTraits> traits = stackTraits(traitsName);
+  Expected<StackTraits> traits = stackTraits(c.stack);
   if (!traits)
     return traits.takeError();
   c.traits = *traits;

@@ -107,6 +107,8 @@ public:
       quantise(batch * m * k, batch * m * n);
     }
     block.ops.push_back(op);
+    if (p.frozen)
+      adapter(batch * m * k, batch * m * n);
     (expert ? block.expertParameters : block.denseParameters) += weights;
   }
 
@@ -183,6 +185,19 @@ public:
   BlockFeatures block;
 
 private:
+  /// A low-rank adapter beside a frozen weight: two thin products that read the
+  /// input and add to the output, and the same backward.
+  void adapter(int64_t input, int64_t output) {
+    OpFeature op;
+    op.kernel = KernelClass::Elementwise;
+    op.forward.bytesRead = 2 * (input + output);
+    op.forward.bytesWritten = 2 * output;
+    op.backward.bytesRead = 2 * (2 * input + output);
+    op.backward.bytesWritten = 2 * input;
+    op.forwardLaunches = 3;
+    op.backwardLaunches = 5;
+    block.ops.push_back(op);
+  }
   void quantise(int64_t input, int64_t gradient) {
     OpFeature op;
     op.kernel = KernelClass::Elementwise;

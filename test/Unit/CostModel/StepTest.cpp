@@ -138,6 +138,16 @@ TEST_F(Seconds, BreakdownAddsUp) {
   EXPECT_GT(t.exposed[int(ParallelAxis::TP)], 0);
 }
 
+TEST(StepModel, LooksEverythingUp) {
+  Cluster cluster = llvm::cantFail(parseCluster("h100-sxm:2x8"));
+  StepModel model = llvm::cantFail(makeStepModel(cluster, "llm-foundry"));
+  EXPECT_TRUE(model.traits.fsdp);
+  EXPECT_EQ(model.chip.matmul16,
+            defaultConstants().chips.at("hopper").matmul16);
+  EXPECT_EQ(llvm::toString(makeStepModel(cluster, "lm-foundry").takeError()),
+            "unknown software stack 'lm-foundry'; did you mean 'llm-foundry'?");
+}
+
 TEST(Layout, EqualAndHashed) {
   Layout a, b;
   a.chunkLayers = {1, 2};
