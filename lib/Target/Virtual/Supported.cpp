@@ -9,6 +9,7 @@
 #include "Lowering.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Interfaces/DataLayoutInterfaces.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -201,6 +202,33 @@ LogicalResult checkNVVM(Operation *op) {
       });
 }
 
+/// Local memory lives on a fiber's stack, beside spilled registers and the
+/// frames of the runtime.
+constexpr uint64_t kMaxLocalBytes = 64 * 1024;
+
+LogicalResult checkLocalMemory(LLVM::LLVMFuncOp func) {
+  DataLayout layout = DataLayout::closest(func);
+  uint64_t bytes = 0;
+  WalkResult result = func.walk([&](LLVM::AllocaOp alloca) {
+    std::optional<uint64_t> count = evaluateConstant(alloca.getArraySize());
+    if (!count) {
+      alloca.emitOpError() << "of a size that is not constant is not on the "
+                              "virtual GPU";
+      return WalkResult::interrupt();
+    }
+    bytes += *count * layout.getTypeSize(alloca.getElemType()).getFixedValue();
+    return WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  if (bytes > kMaxLocalBytes)
+    return func.emitOpError()
+           << "needs " << bytes
+           << " bytes of local memory for each thread, expected at most "
+           << kMaxLocalBytes;
+  return success();
+}
+
 LogicalResult checkCall(LLVM::CallOp call, gpu::GPUModuleOp module) {
   if (!call.getCallee())
     return call.emitOpError()
@@ -248,6 +276,8 @@ LogicalResult checkOp(Operation *op, gpu::GPUModuleOp module) {
   }
   if (auto call = dyn_cast<LLVM::CallOp>(op))
     return checkCall(call, module);
+  if (auto func = dyn_cast<LLVM::LLVMFuncOp>(op))
+    return checkLocalMemory(func);
   if (!plainLLVMOps().contains(op->getName().getStringRef()))
     return op->emitOpError() << "is not on the virtual GPU";
   return success();

@@ -87,6 +87,12 @@ INSTANTIATE_TEST_SUITE_P(
              "16>} : (vector<2xf16>, vector<2xf16>, vector<2xf16>) -> "
              "!llvm.struct<(vector<2xf16>, vector<2xf16>)>",
              "'nvvm.mma.sync' op is not on the virtual GPU in this form"},
+        Case{"LocalMemory",
+             "%a = memref.alloca() : memref<20000xf32>\n"
+             "%v = memref.load %a[%c0] : memref<20000xf32>\n"
+             "memref.store %v, %m[%c0] : memref<64xf32>",
+             "needs 80000 bytes of local memory for each thread, expected at "
+             "most 65536"},
         Case{"Redux",
              "%i = arith.index_cast %c0 : index to i32\n"
              "%k = llvm.mlir.constant(-1 : i32) : i32\n"
