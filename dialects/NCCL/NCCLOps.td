@@ -6,8 +6,10 @@ include "dialects/NCCL/NCCLDialect.td"
 include "mlir/Dialect/LLVMIR/LLVMTypes.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
+/// Every call acts on the other ranks as well, so none may be dropped or moved
+/// across another: all are said to read and write memory at large.
 class NCCL_Op<string mnemonic, list<Trait> traits = []>
-    : Op<NCCLDialect, mnemonic, traits>;
+    : Op<NCCLDialect, mnemonic, traits # [MemoryEffects<[MemRead, MemWrite]>]>;
 
 /// A contiguous buffer: static shape; layout and element type are verified.
 def NCCL_Buffer : MemRefRankOf<[AnyType], [0, 1, 2, 3, 4, 5, 6]>;

@@ -32,3 +32,15 @@ func.func @table(%comms: memref<2x!nccl.comm>, %i: index) -> !nccl.comm {
   %0 = memref.load %comms[%i] : memref<2x!nccl.comm>
   return %0 : !nccl.comm
 }
+
+// A call whose buffer nobody looks at is not dead: other ranks take part in it.
+// RUN: tessera-opt %s --canonicalize --cse | FileCheck %s --check-prefix=KEPT
+// KEPT-LABEL: @collectives
+// KEPT-COUNT-2: nccl.all_reduce
+// KEPT: nccl.all_gather
+// KEPT: nccl.reduce_scatter
+// KEPT: nccl.broadcast
+// KEPT: nccl.group_start
+// KEPT: nccl.send
+// KEPT: nccl.recv
+// KEPT: nccl.group_end
