@@ -44,8 +44,8 @@ static const std::map<std::string, StackTraits> &table() {
     t["megatron-deepspeed"] = old;
     StackTraits bigscience = old;
     // PyTorch 1.9-1.11 before expandable segments; its memory column exceeds
-    // what is allocated by a quarter to a third at every microbatch size.
-    bigscience.allocatorReserve = 0.28;
+    // what is allocated by about a third at every microbatch size.
+    bigscience.allocatorReserve = 0.33;
     t["bigscience-2022"] = bigscience;
     StackTraits y2022 = old;
     y2022.fusedGradientAccumulation = true;
