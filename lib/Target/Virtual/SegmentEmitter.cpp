@@ -112,6 +112,12 @@ private:
     return offset;
   }
 
+  uint64_t knownSlot(Scalar scalar) const {
+    auto it = slots.find(scalar);
+    assert(it != slots.end() && "value of a segment without a slot");
+    return it->second;
+  }
+
   void storeVector(Value vector, uint64_t offset) {
     if (cast<VectorType>(vector.getType()).getElementType().isInteger(1))
       vector =
@@ -391,7 +397,7 @@ private:
         b, loc, b.getI64Type(),
         loadContext(b, loc, self, offsetof(tessera_virtual_thread, lane), i32));
     for (Value value : liveIns) {
-      Value address = laneSlot(value.getType(), slots[{value, 0}]);
+      Value address = laneSlot(value.getType(), knownSlot({value, 0}));
       if (value.getType().isInteger(1))
         value = LLVM::ZExtOp::create(b, loc, i8, value);
       LLVM::StoreOp::create(b, loc, value, address);
@@ -399,8 +405,13 @@ private:
     Value address = LLVM::AddressOfOp::create(b, loc, function);
     call("tessera_virtual_collective",
          {self, address, word(state.locations.idFor(segment.ops.front()))});
+    // All loads first: a replaced struct no longer leads its extracts to their
+    // slots.
+    SmallVector<Value> results;
     for (Operation *op : needed)
-      op->getResult(0).replaceAllUsesWith(loadResult(op->getResult(0)));
+      results.push_back(loadResult(op->getResult(0)));
+    for (auto [op, result] : llvm::zip(needed, results))
+      op->getResult(0).replaceAllUsesWith(result);
     for (Operation *op : segment.later)
       op->moveBefore(segment.end);
     for (Operation *op : llvm::reverse(segment.ops)) {
@@ -425,8 +436,9 @@ private:
     auto structure = dyn_cast<LLVM::LLVMStructType>(result.getType());
     for (unsigned i = 0; i < fieldsOf(result); ++i) {
       Type type = structure ? structure.getBody()[i] : result.getType();
-      Value value = LLVM::LoadOp::create(
-          b, loc, slotType(type), laneSlot(type, slots[fieldOf(result, i)]));
+      Value value =
+          LLVM::LoadOp::create(b, loc, slotType(type),
+                               laneSlot(type, knownSlot(fieldOf(result, i))));
       if (type.isInteger(1))
         value = LLVM::TruncOp::create(b, loc, type, value);
       fields.push_back(value);
