@@ -109,12 +109,12 @@ def wrap(line):
     indent = len(line) - len(line.lstrip())
     pieces, rest = [], line
     while len(rest) > COLUMNS:
-        # Not inside a type: "<" and ">" are balanced before the break.
-        cut = max(
-            (i for i in range(indent + 8, COLUMNS) if rest[i] == " " and rest[:i].count("<") == rest[:i].replace("->", "").count(">")),
-            default=None)
-        if cut is None:
+        blanks = [i for i in range(indent + 24, COLUMNS) if rest[i] == " "]
+        # Rather not inside a type: "<" and ">" are balanced before the break.
+        outside = [i for i in blanks if rest[:i].count("<") == rest[:i].replace("->", "").count(">")]
+        if not blanks:
             break
+        cut = max(outside or blanks)
         pieces.append(rest[:cut].rstrip())
         rest = " " * (indent + 4) + rest[cut + 1 :].lstrip()
     return pieces + [rest]
