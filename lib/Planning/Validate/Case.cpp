@@ -44,12 +44,36 @@ std::string tessera::stackOf(const Point &p) {
   return "megatron-core";
 }
 
-/// The chip's name without what a source adds to it in brackets.
+/// Sources write "A100-SXM4-80GB", "NVIDIA H100 80GB HBM3", "V100 (DGX-2)": the
+/// table's name if it is one, else the family and what tells its parts apart.
 static Expected<Chip> chipOf(const Point &p) {
   StringRef name = p.chip;
-  if (name.contains_insensitive("500W"))
+  Expected<Chip> exact = findChip(name.split('(').first.trim());
+  std::string lower = name.lower();
+  auto has = [&](StringRef s) { return StringRef(lower).contains(s); };
+  if (has("h100") && has("500w")) {
+    consumeError(exact.takeError());
     return findChip("h100-500w");
-  return findChip(name.split('(').first.trim());
+  }
+  if (exact)
+    return exact;
+  for (StringRef family : {"gb300", "gb200", "b300", "b200", "h200", "h800",
+                           "h100", "a800", "a100", "v100", "l40s", "4090"}) {
+    if (!has(family))
+      continue;
+    consumeError(exact.takeError());
+    if (family == "h100")
+      return findChip(has("nvl")    ? "h100-nvl"
+                      : has("pcie") ? "h100-pcie"
+                                    : "h100-sxm");
+    if (family == "a100")
+      return findChip(std::string("a100-") + (has("40g") ? "40g" : "80g") +
+                      (has("pcie") ? "-pcie" : "-sxm"));
+    if (family == "v100" && has("16g"))
+      return findChip("v100-16g-sxm");
+    return findChip(family);
+  }
+  return exact;
 }
 
 /// First integer in `text` that stands before `unit`.

@@ -117,6 +117,20 @@ TEST(Case, ImpossibleRunsAreRefused) {
   p.dp = p.tp = p.pp = p.cp = p.microBatch = 1;
   auto error = [](Point q) { return toString(makeCase({&q}).takeError()); };
   EXPECT_TRUE(bool(makeCase({&p})));
+  const std::pair<const char *, const char *> spellings[] = {
+      {"A100-SXM4-80GB", "a100-80g-sxm"},
+      {"NVIDIA A100 40GB PCIe", "a100-40g-pcie"},
+      {"NVIDIA H100 80GB HBM3", "h100-sxm"},
+      {"H100-96GB HBM2e (500W)", "h100-96g-500w"},
+      {"V100 (DGX-2)", "v100-32g-sxm"},
+      {"V100-16GB", "v100-16g-sxm"},
+      {"GB200 NVL72", "gb200-nvl72"},
+      {"B200-SXM", "b200-sxm"}};
+  for (auto [written, chip] : spellings) {
+    Point q = p;
+    q.chip = written;
+    EXPECT_EQ(cantFail(makeCase({&q})).cluster.chip.name, chip) << written;
+  }
   Point q = p;
   q.chip = "TPU v5p";
   EXPECT_TRUE(StringRef(error(q)).starts_with("unknown chip 'TPU v5p'"));
