@@ -75,6 +75,33 @@ static std::optional<EmitKind> parseEmit(StringRef name) {
       .Default(std::nullopt);
 }
 
+/// A flag that was given though the phase that reads it lies behind the input:
+/// it would change nothing. "" if there is none.
+static std::string flagWithoutEffect(const Flags &flags,
+                                     std::optional<Phase> from) {
+  if (!StringRef(flags.model).ends_with(".mlir"))
+    return "";
+  Phase done = from.value_or(Phase::Import);
+  struct {
+    const cl::Option &option;
+    Phase reader;
+  } readers[] = {{flags.sequence, Phase::Import},
+                 {flags.batch, Phase::Import},
+                 {flags.dtype, Phase::Import},
+                 {flags.mesh, Phase::Plan},
+                 {flags.sequenceParallel, Phase::Plan},
+                 {flags.chips, Phase::Kernels},
+                 {flags.virtualGpu, Phase::Kernels},
+                 {flags.instrument, Phase::Kernels}};
+  for (auto &[option, reader] : readers)
+    if (option.getNumOccurrences() && reader <= done)
+      return ("--" + option.ArgStr + " is read by phase '" +
+              infoOf(reader).name + "', which '" + flags.model +
+              "' has behind it")
+          .str();
+  return "";
+}
+
 int tessera::compileCommand(int argc, char **argv) {
   static Flags flags;
   cl::HideUnrelatedOptions(flags.category);
@@ -90,6 +117,14 @@ int tessera::compileCommand(int argc, char **argv) {
   if (flags.batch < 1)
     return usage("--batch must be at least 1, got " + Twine(flags.batch));
 
+  DriverOptions driver;
+  std::string why;
+  if (!flags.from.empty() && !(driver.from = parsePhase(flags.from, why)))
+    return usage("--compile-from: " + why);
+  if (std::string unused = flagWithoutEffect(flags, driver.from);
+      !unused.empty())
+    return usage(unused);
+
   ProgramOptions program;
   program.model = flags.model;
   program.mesh = flags.mesh;
@@ -102,10 +137,6 @@ int tessera::compileCommand(int argc, char **argv) {
   if (!flags.chips.empty())
     program.chips.assign(flags.chips.begin(), flags.chips.end());
 
-  DriverOptions driver;
-  std::string why;
-  if (!flags.from.empty() && !(driver.from = parsePhase(flags.from, why)))
-    return usage("--compile-from: " + why);
   if (!flags.to.empty()) {
     std::optional<Phase> to = parsePhase(flags.to, why);
     if (!to)
