@@ -59,7 +59,7 @@ bool Worker::begin(const LaunchState &state) {
   // share cache sets.
   if (frameBytes % 4096 == 0)
     frameBytes += FrameAlignment;
-  size_t frameTotal = frameBytes * warpCount + FrameAlignment;
+  size_t frameTotal = 2 * frameBytes * warpCount + FrameAlignment;
   if (frames.size() < frameTotal)
     frames.resize(frameTotal);
   if (!shared || !scratch) {
@@ -90,8 +90,9 @@ bool Worker::begin(const LaunchState &state) {
     thread.warp = i / WarpSize;
     thread.linear = i;
     thread.block = &block;
-    thread.frame =
-        reinterpret_cast<char *>(frameBase + frameBytes * thread.warp);
+    for (uint32_t half = 0; half < 2; ++half)
+      thread.frames[half] = reinterpret_cast<char *>(
+          frameBase + frameBytes * (2 * thread.warp + half));
     thread.worker = this;
   }
   observer = createObserver(*this);
@@ -130,6 +131,7 @@ bool Worker::runBlock(uint64_t linearBlock) {
     for (uint32_t p = 0; p < count; ++p) {
       Thread &thread = threadAt(w, warp.lanes[p]);
       thread.position = p;
+      thread.frame = thread.frames[0];
       thread.state = nullptr;
       thread.stack = nullptr;
       thread.wait = Wait::None;
@@ -221,6 +223,11 @@ void Worker::suspend(Thread &self) {
   current = &self;
 }
 
+/// The caller keeps the address of the half that holds its results.
+static void nextFrame(Thread &self) {
+  self.frame = self.frame == self.frames[0] ? self.frames[1] : self.frames[0];
+}
+
 void Worker::runSegment(Thread &self, Warp &warp) {
   tessera_virtual_segment segment = warp.segment;
   warp.segment = nullptr;
@@ -247,10 +254,12 @@ void Worker::collective(Thread &self, tessera_virtual_segment segment,
     self.waitLocation = location;
     suspend(self);
     self.wait = Wait::None;
+    nextFrame(self);
     return;
   }
   uint32_t others = warp.arrived & ~(1u << self.position);
   runSegment(self, warp);
+  nextFrame(self);
   if (others) {
     warp.ready |= others;
     readyWarps |= 1u << self.warp;

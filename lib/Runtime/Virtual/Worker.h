@@ -12,6 +12,10 @@
 // Lane masks are in *positions*: position p of a warp is lane `lanes[p]`, a
 // seeded permutation, so that "lowest bit first" is a random order.
 //
+// A lane that leaves a collective may reach the next one, and store what it
+// brings, before others have read their results. So the warp's frame has two
+// halves that collectives use in turn; a lane can be ahead by one only.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_LIB_RUNTIME_VIRTUAL_WORKER_H
@@ -45,6 +49,8 @@ enum class Wait : uint8_t { None, Collective, Barrier, Done };
 
 struct Thread : tessera_virtual_thread {
   Worker *worker;
+  /// The two halves of the warp's frame; `frame` is the one in use.
+  char *frames[2];
   FiberState state;  ///< null until the thread has begun
   FiberStack *stack; ///< null until the thread has begun
   uint32_t position; ///< in its warp

@@ -391,8 +391,10 @@ private:
     Value self = threadArgument(segment.end);
     for (Operation *op : segment.ops)
       checkMask(op, self);
-    frame = loadContext(b, loc, self, offsetof(tessera_virtual_thread, frame),
-                        pointer);
+    // Not invariant: collectives use the halves of the frame in turn.
+    frame = LLVM::LoadOp::create(
+        b, loc, pointer,
+        byteOffset(b, loc, self, offsetof(tessera_virtual_thread, frame)));
     lane = LLVM::ZExtOp::create(
         b, loc, b.getI64Type(),
         loadContext(b, loc, self, offsetof(tessera_virtual_thread, lane), i32));

@@ -40,7 +40,9 @@ struct tessera_virtual_thread {
   uint32_t warp;   ///< index in the block
   uint32_t linear; ///< x fastest
   const tessera_virtual_block *block;
-  char *frame; ///< the warp's frame, 64-byte aligned
+  /// The warp's frame, 64-byte aligned, for the next collective: load it before
+  /// each; results are in the frame that was loaded.
+  char *frame;
 };
 
 /// A run of collectives for the whole warp. `self` is the lane that runs it.
