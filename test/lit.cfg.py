@@ -1,5 +1,6 @@
 # The lit suite: *.mlir and *.test files run through the tools, GoogleTest
 # binaries under build/test/Unit run as they are.
+import ctypes
 import os
 import shutil
 
@@ -32,5 +33,10 @@ for guess in ("/usr/local/cuda/bin/ptxas",):
 if ptxas:
     config.available_features.add("ptxas")
     config.substitutions.append(("%ptxas", ptxas))
+# Tests of what happens without a CUDA driver say `REQUIRES: no-cuda`.
+try:
+    ctypes.CDLL("libcuda.so.1")
+except OSError:
+    config.available_features.add("no-cuda")
 # A silent FileCheck typo is a test that cannot fail.
 config.environment["FILECHECK_OPTS"] = "--enable-var-scope --allow-unused-prefixes=false"
