@@ -1,6 +1,7 @@
 //===- Compile.cpp - from a model to an executable ------------------------===//
 #include "tessera/Pipelines/Compile.h"
 
+#include "dialects/Tessera/TesseraDialect.h"
 #include "lib/Pipelines/Emit.h"
 #include "lib/Pipelines/Progress.h"
 #include "tessera/Import/Import.h"
@@ -101,6 +102,20 @@ private:
 };
 } // namespace
 
+/// The path of the checkpoint goes into the executable, which may be run from
+/// any folder.
+static void rememberWeights(ModuleOp module) {
+  auto facts = module->getAttrOfType<DictionaryAttr>(kModelAttrName);
+  auto weights = facts ? facts.getAs<StringAttr>("weights") : StringAttr();
+  if (!weights)
+    return;
+  llvm::SmallString<128> path(weights.getValue());
+  llvm::sys::fs::make_absolute(path);
+  NamedAttrList changed(facts);
+  changed.set("weights", StringAttr::get(module.getContext(), path));
+  module->setAttr(kModelAttrName, changed.getDictionary(module.getContext()));
+}
+
 /// Makes the first module; `done` is the phase that it is the result of.
 bool Compilation::load(Phase &done) {
   if (llvm::sys::path::extension(program.model) == ".mlir") {
@@ -124,6 +139,7 @@ bool Compilation::load(Phase &done) {
   if (failed(imported))
     return false;
   module = std::move(*imported);
+  rememberWeights(*module);
   return true;
 }
 

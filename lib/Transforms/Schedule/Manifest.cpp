@@ -179,15 +179,10 @@ FailureOr<std::string> tessera::buildManifest(const HostProgram &program) {
                         {"tables", std::move(tables)},
                         {"collectives", std::move(collectives)},
                         {"kernels", std::move(kernels)}};
-  json::Object facts;
-  if (model)
-    for (NamedAttribute fact : model)
-      facts[fact.getName().getValue()] = toJSON(fact.getValue());
   for (auto [key, name] :
        {std::pair("model", "architecture"), std::pair("weights", "weights")})
     if (json::Value value = fact(name); value.getAsString())
       manifest[key] = std::move(value);
-  manifest["facts"] = std::move(facts);
   if (!program.parameters.parameters.empty())
     manifest["dtype"] = typeName(program.parameters.parameters.front()
                                      .second.localType.getElementType());
