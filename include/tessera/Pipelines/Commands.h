@@ -29,6 +29,8 @@ int phasesCommand(int argc, char **argv);
 int modelsCommand(int argc, char **argv);
 int scaleCommand(int argc, char **argv);
 int validateCommand(int argc, char **argv);
+int planCommand(int argc, char **argv);
+int clustersCommand(int argc, char **argv);
 
 } // namespace tessera
 

@@ -1,0 +1,79 @@
+//===- Plan.h - plan, explain and estimate as calls -----------------------===//
+//
+// What the commands of the same names do, from texts as a user gives them to
+// text or JSON. All return 0, or 1 after one line on `err`.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_PLANNING_PLAN_H
+#define TESSERA_PLANNING_PLAN_H
+
+#include "llvm/Support/raw_ostream.h"
+#include <string>
+
+namespace tessera {
+
+/// Model, cluster and workload; every text may be empty, which means the
+/// default (see docs/planning.md).
+struct PlanInput {
+  /// Folder, config.json or the name of a shipped model.
+  std::string model;
+  /// CHIP:NODESxGPUS or a JSON file.
+  std::string cluster;
+  int64_t sequence = 0;           ///< 0: the model's positions, at most 4096
+  int64_t globalBatch = 0;        ///< sequences; 0: about 4M tokens
+  std::string precision = "bf16"; ///< bf16 or fp8 (the layers' products)
+  std::string stack = "nemo";
+  /// Fixed choices: "tp=8,pp=4".
+  std::string fixed;
+  std::string memory; ///< limit for each GPU; "": what the chip has
+  double expertSkew = 1.0;
+};
+
+struct PlanOptions {
+  PlanInput input;
+  /// step-time, tokens-per-gpu, cost or energy.
+  std::string objective = "step-time";
+  /// Also smaller numbers of nodes: how many would be best.
+  bool gpusFree = false;
+  double gpuHourPrice = 0; ///< for cost; 0: in GPU-hours
+  bool pareto = false;     ///< front of step time against memory
+  bool sensitivity = true;
+  int top = 6;
+  double timeLimit = 0;
+  bool json = false;
+};
+
+/// `tessera plan`
+int runPlan(const PlanOptions &options, llvm::raw_ostream &out,
+            llvm::raw_ostream &err);
+
+struct ExplainOptions {
+  PlanInput input;
+  std::string layout; ///< "dp=8,tp=8,pp=4,mb=1,sp"
+  bool json = false;
+};
+
+/// `tessera explain`
+int runExplain(const ExplainOptions &options, llvm::raw_ostream &out,
+               llvm::raw_ostream &err);
+
+struct EstimateOptions {
+  std::string model;
+  std::string cluster; ///< "" for none; a chip alone counts as one GPU
+  int64_t sequence = 0;
+  /// Inference: sequences served at once and their length.
+  int64_t cacheBatch = 1;
+  double tokens = 0;   ///< training tokens; 0: not asked
+  double mfu = 0;      ///< model FLOPs utilisation
+  double gpuHours = 0; ///< the two others follow
+  double tokensPerSecondPerGpu = 0;
+  bool json = false;
+};
+
+/// `tessera estimate`
+int runEstimate(const EstimateOptions &options, llvm::raw_ostream &out,
+                llvm::raw_ostream &err);
+
+} // namespace tessera
+
+#endif // TESSERA_PLANNING_PLAN_H

@@ -1,0 +1,111 @@
+//===- PlanCommands.cpp - plan, clusters ----------------------------------===//
+#include "tessera/Pipelines/Commands.h"
+
+#include "tessera/Hardware/Chip.h"
+#include "tessera/Planning/Plan.h"
+
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace tessera;
+
+static void parse(cl::OptionCategory &category, int argc, char **argv,
+                  StringRef overview) {
+  cl::HideUnrelatedOptions(category);
+  cl::ParseCommandLineOptions(argc, argv, overview);
+}
+
+namespace {
+/// What plan and explain both ask for.
+struct InputFlags {
+  explicit InputFlags(cl::OptionCategory &category)
+      : model(cl::Positional, cl::Required, cl::cat(category),
+              cl::desc("MODEL")),
+        cluster("cluster", cl::cat(category), cl::value_desc("CHIP:NODESxGPUS"),
+                cl::desc("h100-sxm:16x8, or a JSON file")),
+        sequence("sequence", cl::init(0), cl::cat(category),
+                 cl::desc("Tokens of a sequence (default: the model's "
+                          "positions, at most 4096)")),
+        globalBatch("global-batch", cl::init(0), cl::cat(category),
+                    cl::desc("Sequences of a step (default: about 4M tokens)")),
+        precision("precision", cl::init("bf16"), cl::cat(category),
+                  cl::desc("bf16, fp16 or fp8, of the layers' products")),
+        stack("stack", cl::init("nemo"), cl::cat(category),
+              cl::desc("Training software (nemo, megatron-core, "
+                       "megatron-bridge, torchtitan, ...)")),
+        memory("memory", cl::cat(category), cl::value_desc("bytes"),
+               cl::desc("Limit for each GPU (70GiB)")),
+        skew("expert-skew", cl::init(1.0), cl::cat(category),
+             cl::desc("Load of the fullest expert rank over the mean")) {}
+
+  PlanInput read() const {
+    PlanInput in;
+    in.model = model;
+    in.cluster = cluster;
+    in.sequence = sequence;
+    in.globalBatch = globalBatch;
+    in.precision = precision;
+    in.stack = stack;
+    in.memory = memory;
+    in.expertSkew = skew;
+    return in;
+  }
+
+  cl::opt<std::string> model, cluster;
+  cl::opt<int64_t> sequence, globalBatch;
+  cl::opt<std::string> precision, stack, memory;
+  cl::opt<double> skew;
+};
+
+struct PlanFlags {
+  cl::OptionCategory category{"tessera plan"};
+  InputFlags input{category};
+  cl::opt<std::string> fixed{"fix", cl::cat(category),
+                             cl::value_desc("choices"),
+                             cl::desc("What is decided: tp=8,pp=4,zero=1")};
+  cl::opt<std::string> objective{
+      "objective", cl::init("step-time"), cl::cat(category),
+      cl::desc("step-time, tokens-per-gpu, cost or energy")};
+  cl::opt<bool> gpusFree{"gpus-free", cl::cat(category),
+                         cl::desc("Also smaller numbers of nodes")};
+  cl::opt<double> price{"price", cl::init(0), cl::cat(category),
+                        cl::desc("Price of a GPU-hour")};
+  cl::opt<bool> pareto{"pareto", cl::cat(category),
+                       cl::desc("Front of step time against memory")};
+  cl::opt<bool> sensitivity{"sensitivity", cl::init(true), cl::cat(category),
+                            cl::desc("What if the network were slower")};
+  cl::opt<int> top{"top", cl::init(6), cl::cat(category),
+                   cl::desc("Meshes in the table")};
+  cl::opt<double> timeLimit{"time-limit", cl::init(0), cl::cat(category),
+                            cl::desc("Seconds to search; 0: until proven")};
+  cl::opt<bool> json{"json", cl::cat(category), cl::desc("As JSON")};
+};
+} // namespace
+
+int tessera::planCommand(int argc, char **argv) {
+  static PlanFlags flags;
+  parse(flags.category, argc, argv,
+        "finds the best layout of a training run, and says why\n");
+  PlanOptions options;
+  options.input = flags.input.read();
+  options.input.fixed = flags.fixed;
+  options.objective = flags.objective;
+  options.gpusFree = flags.gpusFree;
+  options.gpuHourPrice = flags.price;
+  options.pareto = flags.pareto;
+  options.sensitivity = flags.sensitivity;
+  options.top = flags.top;
+  options.timeLimit = flags.timeLimit;
+  options.json = flags.json;
+  return runPlan(options, outs(), errs());
+}
+
+int tessera::clustersCommand(int argc, char **argv) {
+  static cl::OptionCategory category("tessera clusters");
+  parse(category, argc, argv, "lists the chips that clusters are made of\n");
+  printChips(outs());
+  outs() << "\na cluster is CHIP:NODESxGPUS, like h100-sxm:16x8, or a JSON "
+            "file\n";
+  return 0;
+}

@@ -1,0 +1,340 @@
+//===- Bounds.cpp - lower bounds of time and memory -----------------------===//
+//
+// Time: a stage works off all its microbatches one after another, so a step
+// takes at least the busiest stage's work; the busiest has at least the mean,
+// and at least as many layers as an even split gives the fullest. Before stage
+// s starts, the first microbatch has passed the first s chunks forward; after
+// its last backward pass the last microbatch passes them backward. Then the
+// first stage reduces its gradients and runs the optimizer; jitter multiplies
+// all.
+//
+//===----------------------------------------------------------------------===//
+#include "Bounds.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace llvm;
+using namespace tessera;
+
+int64_t tessera::microBatches(const Layout &l, const Workload &w) {
+  return std::max<int64_t>(1, w.globalBatch / (l.dp * l.microBatch));
+}
+
+static std::vector<bool> pinnedBlocks(const ModelFeatures &f) {
+  std::vector<bool> pinned(f.blocks.size(), false);
+  for (const BlockCall &call : f.calls)
+    if (call.pinned)
+      pinned[call.block] = true;
+  return pinned;
+}
+
+BlockSecondsList tessera::relaxedBlockSeconds(const ModelFeatures &f,
+                                              const Layout &layout,
+                                              const PlanProblem &problem) {
+  const StepModel *model = &problem.model;
+  Layout relaxed = layout;
+  StepModel fused;
+  if (layout.zeroStage >= 3) {
+    relaxed.zeroStage = 0;
+    // With sharded parameters there is no pass that adds gradients up.
+    if (!model->traits.fusedGradientAccumulation) {
+      fused = *model;
+      fused.traits.fusedGradientAccumulation = true;
+      model = &fused;
+    }
+  }
+  std::vector<bool> pinned = pinnedBlocks(f);
+  BlockSecondsList out;
+  for (size_t i = 0; i < f.blocks.size(); ++i) {
+    relaxed.recompute = pinned[i] ? RecomputeKind::None : layout.recompute;
+    BlockTime t = blockTime(f.blocks[i], relaxed, problem.workload, *model);
+    double forward = t.forward.total(), backward = t.backward.total();
+    out.push_back({forward, backward, t.recompute.total(),
+                   forward - t.forward.host, backward - t.backward.host});
+  }
+  return out;
+}
+
+BlockSecondsList tessera::withSharding(const BlockSecondsList &times,
+                                       const ModelFeatures &f, const Layout &l,
+                                       const PlanProblem &p) {
+  BlockSecondsList out = times;
+  const StepModel &model = p.model;
+  const Workload &w = p.workload;
+  auto seconds = [&](CollectiveKind kind, double bytes, const GroupShape &g) {
+    return collectiveTime(kind, bytes, g, model.cluster, model.chip).seconds;
+  };
+  double contention = std::min(1.0, model.chip.contention);
+  for (size_t i = 0; i < f.blocks.size(); ++i) {
+    double gather = 0, reduce = 0;
+    for (bool expert : {false, true}) {
+      double elements = double(expert ? f.blocks[i].expertParameters
+                                      : f.blocks[i].denseParameters);
+      if (elements == 0)
+        continue;
+      GroupShape g = expert ? expertReplicaGroup(l, model.cluster)
+                            : groupShape(l.shardRanks(), l.tp, model.cluster);
+      double gradients = elements * w.gradientCommBytes * w.trainedFraction;
+      gather += seconds(CollectiveKind::AllGather, elements * w.weightBytes, g);
+      reduce += seconds(CollectiveKind::ReduceScatter, gradients, g);
+      int replicas = l.shardGroup > 0 ? l.dp / l.shardGroup : 1;
+      if (!expert && replicas > 1)
+        reduce +=
+            seconds(CollectiveKind::AllReduce, gradients / l.shardRanks(),
+                    groupShape(replicas, l.tp * l.shardRanks(), model.cluster));
+    }
+    // A pass takes its device time at least; no more can hide the
+    // communication than the device is busy.
+    BlockSeconds &t = out[i];
+    auto add = [&](double &total, double device, double communication) {
+      total = std::max(total,
+                       device + exposedTime(communication, device,
+                                            model.stack.dpOverlap, contention));
+    };
+    add(t.forward, t.deviceForward, gather);
+    add(t.backward, t.deviceBackward, gather + reduce);
+  }
+  return out;
+}
+
+MeshWork tessera::meshWork(const ModelFeatures &f,
+                           const BlockSecondsList &times) {
+  MeshWork w;
+  w.cheapestLayer = w.cheapestForward = 1e30;
+  for (const BlockCall &call : f.calls) {
+    const BlockSeconds &t = times[call.block];
+    w.total += call.count * (t.forward + t.backward);
+    if (call.pinned)
+      continue;
+    w.cheapestLayer = std::min(w.cheapestLayer, t.forward + t.backward);
+    w.cheapestForward = std::min(w.cheapestForward, t.forward);
+  }
+  return w;
+}
+
+namespace {
+/// A pass's sending and receiving: what occupies both ends, and what only
+/// delays the next stage.
+struct Transfer {
+  double occupied = 0, delay = 0;
+};
+} // namespace
+
+static Transfer transferOf(const ModelFeatures &f, const Layout &l,
+                           const StepModel &model) {
+  if (l.pp <= 1)
+    return {};
+  double transfer = collectiveTime(CollectiveKind::SendRecv, f.boundaryBytes,
+                                   groupOf(ParallelAxis::PP, l, model.cluster),
+                                   model.cluster, model.chip)
+                        .seconds;
+  double hidden = l.overlapPipeline ? std::min(1.0, model.stack.ppOverlap) : 0;
+  return {transfer * (1.0 - hidden), transfer * hidden};
+}
+
+/// Least seconds between a stage's last backward pass and the step's end: the
+/// gradients' reduction and the parameters' gathering, hidden as far as the
+/// stack can with compute enough, and the optimizer.
+static double tailSeconds(double dense, double expert, const Layout &l,
+                          const PlanProblem &p) {
+  const Workload &w = p.workload;
+  const StepModel &m = p.model;
+  double reduce = 0, gather = 0, state = 0;
+  for (bool isExpert : {false, true}) {
+    double elements = (isExpert ? expert : dense) * w.trainedFraction;
+    if (elements == 0)
+      continue;
+    bool sharded = l.zeroStage >= 1;
+    int shards = isExpert ? l.expertReplicas() : l.shardRanks();
+    state += sharded ? elements / std::max(1, shards) : elements;
+    if (l.zeroStage >= 3)
+      continue;
+    GroupShape g = isExpert ? expertReplicaGroup(l, m.cluster)
+                            : groupOf(ParallelAxis::DP, l, m.cluster);
+    reduce +=
+        collectiveTime(sharded ? CollectiveKind::ReduceScatter
+                               : CollectiveKind::AllReduce,
+                       elements * w.gradientCommBytes, g, m.cluster, m.chip)
+            .seconds;
+    if (sharded)
+      gather += collectiveTime(CollectiveKind::AllGather,
+                               elements * w.weightBytes, g, m.cluster, m.chip)
+                    .seconds;
+  }
+  auto exposed = [&](double seconds, bool overlap) {
+    return exposedTime(seconds, 1e30, overlap ? m.stack.dpOverlap : 0,
+                       std::min(1.0, m.chip.contention));
+  };
+  DeviceModel device{&m.cluster.chip, &m.chip, 1.0};
+  return exposed(reduce, l.overlapGradients) +
+         exposed(gather, l.overlapParameters) +
+         memoryTime(
+             state * (2 * w.optimizerBytes + w.gradientBytes + w.weightBytes),
+             device);
+}
+
+static double withJitter(double seconds, const PlanProblem &p) {
+  double nodes = std::max(1.0, double(p.gpus()) /
+                                   std::max(1, p.model.cluster.gpusPerNode));
+  return seconds * (1.0 + p.model.stack.jitter * std::log2(nodes));
+}
+
+double tessera::meshBound(const MeshWork &w, const ModelFeatures &f,
+                          const Layout &l, const PlanProblem &p) {
+  double m = double(microBatches(l, p.workload));
+  double occupied = transferOf(f, l, p.model).occupied;
+  int layers = f.numLayers();
+  double mean = m * (w.total / l.pp + 2 * occupied);
+  // Averaged over the stages, (pp-1)/2 chunks of at least a layer lie before.
+  bool zeroBubble = p.zeroBubble || p.fixed.get(Choice::Schedule) ==
+                                        int64_t(ScheduleKind::ZeroBubble);
+  double fill = (l.pp - 1) * 0.5 *
+                (zeroBubble ? w.cheapestForward + occupied
+                            : w.cheapestLayer + 2 * occupied);
+  int fullest = (layers + l.pp - 1) / l.pp;
+  double busiest = m * (fullest * w.cheapestLayer + 2 * occupied);
+  return withJitter(std::max(mean + fill, busiest), p);
+}
+
+double tessera::layoutBound(const BlockSecondsList &relaxed,
+                            const ModelFeatures &f, const Layout &l,
+                            const PlanProblem &p) {
+  BlockSecondsList sharded;
+  if (l.zeroStage >= 3)
+    sharded = withSharding(relaxed, f, l, p);
+  const BlockSecondsList &times = l.zeroStage >= 3 ? sharded : relaxed;
+  double m = double(microBatches(l, p.workload));
+  auto [occupied, delay] = transferOf(f, l, p.model);
+  int chunks = l.pp * l.vpp;
+  SmallVector<double, 32> forward(chunks, occupied), backward(chunks, occupied);
+  SmallVector<int, 8> even;
+  ArrayRef<int> sizes = l.chunkLayers;
+  if (sizes.empty()) {
+    even = evenChunks(f.numLayers(), chunks);
+    sizes = even;
+  }
+  double dense = 0, expert = 0; // of the first stage
+  auto add = [&](int chunk, int block, double count) {
+    const BlockSeconds &t = times[block];
+    forward[chunk] += count * t.forward;
+    backward[chunk] += count * (t.backward + t.recompute);
+    if (chunk % l.pp == 0) {
+      dense += count * double(f.blocks[block].denseParameters);
+      expert += count * double(f.blocks[block].expertParameters);
+    }
+  };
+  int chunk = 0, room = sizes[0];
+  bool seenLayer = false;
+  for (const BlockCall &call : f.calls) {
+    if (call.pinned) {
+      add(seenLayer ? chunks - 1 : 0, call.block, call.count);
+      continue;
+    }
+    seenLayer = true;
+    for (int left = call.count; left > 0;) {
+      while (room == 0 && chunk + 1 < chunks)
+        room = sizes[++chunk];
+      int now = room > 0 ? std::min(room, left) : left;
+      add(chunk, call.block, now);
+      room -= now;
+      left -= now;
+    }
+  }
+  bool split = l.schedule == ScheduleKind::ZeroBubble;
+  double best = 0, before = 0;
+  for (int s = 0; s < l.pp; ++s) {
+    double work = 0;
+    for (int c = s; c < chunks; c += l.pp)
+      work += forward[c] + backward[c];
+    best = std::max(best, m * work + before);
+    before += forward[s] + delay + (split ? 0.0 : backward[s] + delay);
+  }
+  // The first stage finishes last, so what follows is not hidden by others.
+  return withJitter(best + tailSeconds(dense, expert, l, p), p);
+}
+
+double tessera::stateBound(const PlanProblem &p, const Layout &l) {
+  const ModelShape &s = p.shape;
+  const Workload &w = p.workload;
+  double sparse = s.experts ? double(s.layers - s.denseLayers) : 0;
+  double dense = double(s.layers) * s.attentionParameters() +
+                 (double(s.layers) - sparse) * s.denseFfnParameters() +
+                 sparse * 3.0 * s.hidden * s.sharedFfn;
+  double expert = sparse * 3.0 * s.hidden * double(s.experts) * s.expertFfn;
+  // The mean over the stages; the fullest has at least that.
+  dense /= double(l.tp) * l.pp;
+  expert /= double(l.ep) * l.etp * l.pp;
+  double denseShards = double(l.dp) * l.cp;
+  double expertShards = l.expertReplicas();
+  double held = w.weightBytes + w.gradientBytes * w.trainedFraction;
+  double sharded = w.optimizerBytes * w.trainedFraction;
+  if (l.pp == 1) {
+    sharded += held;
+    held = 0;
+  }
+  return (1.0 + w.allocatorReserve) *
+         (dense * (held + sharded / denseShards) +
+          expert * (held + sharded / expertShards));
+}
+
+SmallVector<int, 8> tessera::balancedChunks(const BlockSecondsList &times,
+                                            const ModelFeatures &f,
+                                            int chunks) {
+  SmallVector<double, 128> layers;
+  double first = 0, last = 0;
+  for (const BlockCall &call : f.calls) {
+    double t = times[call.block].total();
+    if (!call.pinned)
+      layers.append(call.count, t);
+    else
+      (layers.empty() ? first : last) += call.count * t;
+  }
+  int n = static_cast<int>(layers.size());
+  // Fills chunks up to `limit` from the front; true if all layers find room.
+  SmallVector<int, 8> sizes(chunks, 0);
+  auto fill = [&](double limit) {
+    int next = 0;
+    for (int c = 0; c < chunks; ++c) {
+      double t = (c == 0 ? first : 0) + (c == chunks - 1 ? last : 0);
+      sizes[c] = 0;
+      // One layer at least, and one left for each chunk to come.
+      while (next < n - (chunks - 1 - c) &&
+             (sizes[c] == 0 || t + layers[next] <= limit)) {
+        t += layers[next++];
+        ++sizes[c];
+      }
+      if (t > limit)
+        return false;
+    }
+    return next == n;
+  };
+  double low = 0, high = first + last;
+  for (double t : layers)
+    high += t;
+  high *= 1.0 + 1e-9;
+  for (int i = 0; i < 40; ++i) {
+    double middle = 0.5 * (low + high);
+    (fill(middle) ? high : low) = middle;
+  }
+  fill(high);
+  return sizes;
+}
+
+ModelFeatures tessera::condensed(const ModelFeatures &f) {
+  ModelFeatures out;
+  out.calls = f.calls;
+  out.boundaryBytes = f.boundaryBytes;
+  for (const BlockFeatures &b : f.blocks) {
+    BlockFeatures merged;
+    merged.denseParameters = b.denseParameters;
+    merged.expertParameters = b.expertParameters;
+    merged.inputBytes = b.inputBytes;
+    merged.transientBytes = b.transientBytes;
+    merged.ops.resize(2);
+    merged.ops[1].selective = true;
+    for (const OpFeature &op : b.ops)
+      merged.ops[op.selective].savedBytes += op.savedBytes;
+    out.blocks.push_back(std::move(merged));
+  }
+  return out;
+}

@@ -1,0 +1,69 @@
+//===- Bounds.h - what a layout costs at least ----------------------------===//
+//
+// Admissible bounds: never above what stepTime and memoryUse say. See
+// docs/planning.md for the argument.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_LIB_PLANNING_SEARCH_BOUNDS_H
+#define TESSERA_LIB_PLANNING_SEARCH_BOUNDS_H
+
+#include "Provider.h"
+
+namespace tessera {
+
+/// Seconds of one call of a block for one microbatch.
+struct BlockSeconds {
+  double forward = 0, backward = 0, recompute = 0;
+  /// Of forward and backward, without waiting for the host.
+  double deviceForward = 0, deviceBackward = 0;
+  double total() const { return forward + backward + recompute; }
+};
+using BlockSecondsList = llvm::SmallVector<BlockSeconds, 5>;
+
+/// Times of all blocks without what ZeRO-3 communicates, which is all of a
+/// block's time that depends on dp. Pinned blocks do not recompute.
+BlockSecondsList relaxedBlockSeconds(const ModelFeatures &features,
+                                     const Layout &layout,
+                                     const PlanProblem &problem);
+
+/// Adds what ZeRO-3 exposes at least under the layout's sharding group.
+BlockSecondsList withSharding(const BlockSecondsList &times,
+                              const ModelFeatures &features,
+                              const Layout &layout, const PlanProblem &problem);
+
+/// A microbatch's work, independent of dp, pp and all inner choices but the
+/// sharding class and the dispatcher.
+struct MeshWork {
+  double total = 0;           ///< forward and backward of the whole model
+  double cheapestLayer = 0;   ///< forward and backward
+  double cheapestForward = 0; ///< forward of a layer
+};
+MeshWork meshWork(const ModelFeatures &features, const BlockSecondsList &times);
+
+/// Microbatches of one replica.
+int64_t microBatches(const Layout &layout, const Workload &workload);
+
+/// No layout of this mesh takes less, whatever its inner choices.
+double meshBound(const MeshWork &work, const ModelFeatures &features,
+                 const Layout &mesh, const PlanProblem &problem);
+
+/// The same for a layout with all its choices made.
+double layoutBound(const BlockSecondsList &times, const ModelFeatures &features,
+                   const Layout &layout, const PlanProblem &problem);
+
+/// Bytes of model state that the fullest rank of any layout of this mesh holds
+/// at least; from the shape alone.
+double stateBound(const PlanProblem &problem, const Layout &mesh);
+
+/// Contiguous chunks whose longest takes the least time, embedding and head
+/// counted; every chunk has a layer.
+llvm::SmallVector<int, 8> balancedChunks(const BlockSecondsList &times,
+                                         const ModelFeatures &features,
+                                         int chunks);
+
+/// What memoryUse reads of the features, with each block's ops merged.
+ModelFeatures condensed(const ModelFeatures &features);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_PLANNING_SEARCH_BOUNDS_H

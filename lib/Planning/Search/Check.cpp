@@ -1,0 +1,114 @@
+//===- Check.cpp - is the question legal ----------------------------------===//
+//
+// Contradictions are found by asking the space itself: a constraint that leaves
+// no layout alone cannot hold; two that leave none together contradict each
+// other. So every rule of verify() is covered without a second list of rules.
+//
+//===----------------------------------------------------------------------===//
+#include "Legal.h"
+#include "Space.h"
+#include "tessera/Support/Units.h"
+
+using namespace llvm;
+using namespace tessera;
+
+static bool hasLayout(const PlanProblem &p, const FixedChoices &fixed) {
+  bool found = false;
+  forEachMesh(p, fixed, [&](const Layout &mesh) {
+    found = innerChoices(p, fixed, mesh).count() > 0;
+    return !found;
+  });
+  return found;
+}
+
+/// Why a plain layout with these choices is illegal; "" where it is not.
+static std::string reasonAgainst(const PlanProblem &p,
+                                 const FixedChoices &fixed) {
+  Expected<Layout> layout = layoutFrom(fixed, p.gpus(), "");
+  if (!layout) {
+    std::string text = toString(layout.takeError());
+    return StringRef(text).ltrim(": ").str();
+  }
+  if (!fixed.get(Choice::SequenceParallel))
+    layout->sequenceParallel = p.shape.experts && layout->tp > 1;
+  std::string why;
+  isLegal(p, *layout, &why);
+  return why;
+}
+
+static Error noLayout(const PlanProblem &p, const FixedChoices &fixed,
+                      StringRef names, StringRef what) {
+  std::string why = reasonAgainst(p, fixed);
+  return makeError(names + " " + what + (why.empty() ? "" : ": " + why));
+}
+
+static Error contradiction(const PlanProblem &p) {
+  SmallVector<Choice> set;
+  std::string all;
+  for (int i = 0; i < kNumChoices; ++i)
+    if (p.fixed.values[i]) {
+      set.push_back(static_cast<Choice>(i));
+      all += (all.empty() ? "" : ", ") +
+             formatChoice(set.back(), *p.fixed.values[i]);
+    }
+  auto named = [&](Choice c) { return formatChoice(c, *p.fixed.get(c)); };
+  for (Choice c : set) {
+    FixedChoices one;
+    one.set(c, *p.fixed.get(c));
+    if (!hasLayout(p, one))
+      return noLayout(p, one, named(c), "is not possible here");
+  }
+  for (size_t i = 0; i < set.size(); ++i)
+    for (size_t j = i + 1; j < set.size(); ++j) {
+      FixedChoices two;
+      two.set(set[i], *p.fixed.get(set[i]));
+      two.set(set[j], *p.fixed.get(set[j]));
+      if (!hasLayout(p, two))
+        return noLayout(p, two, named(set[i]) + " and " + named(set[j]),
+                        "contradict each other");
+    }
+  return noLayout(p, p.fixed, all, "cannot hold together");
+}
+
+Error PlanProblem::check() const {
+  auto atLeastOne = [](StringRef what, int64_t value) -> Error {
+    if (value >= 1)
+      return Error::success();
+    return makeError(what + " must be at least 1, got " + Twine(value));
+  };
+  if (Error e = atLeastOne("the sequence", workload.sequence))
+    return e;
+  if (Error e = atLeastOne("the global batch", workload.globalBatch))
+    return e;
+  if (Error e = atLeastOne("the number of layers", shape.layers))
+    return e;
+  if (positions > 0 && shape.learnedPositions && workload.sequence > positions)
+    return makeError("a sequence of " + Twine(workload.sequence) +
+                     " is longer than the " + Twine(positions) +
+                     " positions that the model has learned");
+  if (!(expertSkew >= 1.0))
+    return makeError("the expert load skew is the fullest rank's load over "
+                     "the mean, so at least 1; got " +
+                     formatNumber(expertSkew, 3));
+  if (expertSkew > 1.0 && !shape.experts)
+    return makeError("an expert load skew is given, but the model has no "
+                     "experts");
+  if (!(memoryLimit > 0))
+    return makeError("the memory limit must be positive, got " +
+                     formatBytes(memoryLimit));
+  if (memoryLimit > model.cluster.chip.memoryBytes)
+    return makeError("the memory limit of " + formatBytes(memoryLimit) +
+                     " is more than the " +
+                     formatBytes(model.cluster.chip.memoryBytes) + " of " +
+                     model.cluster.chip.name);
+  if (hasLayout(*this, fixed))
+    return Error::success();
+  if (!hasLayout(*this, FixedChoices()))
+    return makeError("no layout spreads " + Twine(shape.layers) + " layers, " +
+                     Twine(shape.heads) + " heads and a global batch of " +
+                     Twine(workload.globalBatch) + " over exactly " +
+                     Twine(gpus()) +
+                     " GPUs; choose a global batch that is a multiple of " +
+                     Twine(gpus()) + ", or another number of GPUs");
+  return contradiction(*this);
+}

@@ -1,0 +1,67 @@
+//===- Problem.h - the question that a planner is asked -------------------===//
+//
+// A problem is a value: model, workload, cluster, software, constraints. It
+// can say whether the question is legal (check) and whether an answer is
+// (verify); it knows nothing of how answers are found.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_LIB_PLANNING_SEARCH_PROBLEM_H
+#define TESSERA_LIB_PLANNING_SEARCH_PROBLEM_H
+
+#include "Choices.h"
+#include "lib/Planning/Validate/ClosedForm.h"
+#include "tessera/CostModel/Memory.h"
+#include "tessera/CostModel/Step.h"
+#include "tessera/Import/ModelConfig.h"
+
+namespace tessera {
+
+struct PlanProblem {
+  std::string name; ///< of the model
+  ModelShape shape;
+  /// Longest sequence that the model's positions cover; 0: any.
+  int64_t positions = 0;
+  Workload workload;
+  Precision precision;
+  std::string stack;
+  /// Cluster, fitted constants and traits of the stack.
+  StepModel model;
+  FixedChoices fixed;
+  /// Bytes that a rank may use.
+  double memoryLimit = 0;
+  /// Load of the fullest expert-parallel rank over the mean.
+  double expertSkew = 1.0;
+  /// The stack has a zero-bubble schedule.
+  bool zeroBubble = false;
+
+  int64_t gpus() const { return model.cluster.numGPUs(); }
+
+  /// Is the question legal: sizes, ranges, and constraints that do not
+  /// contradict the model, the cluster or each other (the message names the
+  /// two). Says nothing about memory.
+  llvm::Error check() const;
+  /// Is the answer legal: everything that makes a layout meaningless or that
+  /// no framework can run. Says nothing about memory.
+  llvm::Error verify(const Layout &layout) const;
+};
+
+/// The shape of a model; positions and sliding windows beyond the closed form
+/// are the caller's to mention.
+ModelShape shapeOf(const ModelConfig &config, int64_t sequence);
+
+/// A global batch of about `tokens` tokens: a multiple of the GPUs, or with
+/// more GPUs than sequences the divisor of their number nearest below.
+int64_t defaultGlobalBatch(int64_t gpus, int64_t sequence,
+                           double tokens = 4.0 * 1024 * 1024);
+
+/// Workload of mixed-precision training with Adam: 16-bit weights and
+/// activations, 32-bit gradients, master weights and moments.
+Workload defaultWorkload(int64_t sequence, int64_t globalBatch,
+                         const StackTraits &traits);
+
+/// Cluster of `nodes` nodes and otherwise the same.
+Cluster withNodes(const Cluster &cluster, int nodes);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_PLANNING_SEARCH_PROBLEM_H

@@ -1,0 +1,46 @@
+//===- Provider.h - where the search gets a model's costs from ------------===//
+#ifndef TESSERA_LIB_PLANNING_SEARCH_PROVIDER_H
+#define TESSERA_LIB_PLANNING_SEARCH_PROVIDER_H
+
+#include "Problem.h"
+
+namespace tessera {
+
+/// Features of a model on one rank under a layout. They may depend on tp, sp,
+/// cp and its kind, ep, etp, the microbatch, the dispatcher, on whether pp is
+/// one and on whether parameters are sharded (zero = 3), and on nothing else:
+/// the search relies on it when it shares them between layouts.
+class FeatureProvider {
+public:
+  virtual ~FeatureProvider() = default;
+  virtual ModelFeatures features(const Layout &layout) const = 0;
+};
+
+/// Features written out in closed form from the model's shape.
+class ClosedFormProvider : public FeatureProvider {
+public:
+  explicit ClosedFormProvider(const PlanProblem &problem)
+      : shape(problem.shape), traits(problem.model.traits),
+        precision(problem.precision), skew(problem.expertSkew) {}
+  ModelFeatures features(const Layout &layout) const override;
+
+private:
+  ModelShape shape;
+  StackTraits traits;
+  Precision precision;
+  double skew;
+};
+
+/// Scales the experts' work and traffic to the rank that gets `skew` times the
+/// mean load. Without expert parallelism every rank does all of its own tokens'
+/// work, so nothing changes.
+void applyExpertSkew(ModelFeatures &features, const Layout &layout,
+                     double skew);
+
+/// The load over the mean that the fullest rank has if all tokens choose the
+/// experts of one rank: a token's choices are distinct.
+double worstExpertSkew(const ModelShape &shape, const Layout &layout);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_PLANNING_SEARCH_PROVIDER_H

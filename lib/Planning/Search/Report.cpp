@@ -1,0 +1,266 @@
+//===- Report.cpp - a plan as text and JSON -------------------------------===//
+#include "Report.h"
+#include "tessera/Support/Table.h"
+#include "tessera/Support/Units.h"
+#include <algorithm>
+
+using namespace llvm;
+using namespace tessera;
+using Align = TextTable::Align;
+
+/// PUE of the data centre in arXiv 2302.13971, section 6.
+static constexpr double kPUE = 1.1;
+
+std::string tessera::compileMesh(const Layout &l) {
+  if (l.pp > 1 || l.cp > 1 || l.ep > 1 || l.etp > 1 || l.zeroStage >= 3)
+    return "";
+  return "dp=" + std::to_string(l.dp) + ",tp=" + std::to_string(l.tp);
+}
+
+void tessera::printBreakdown(const Candidate &c, raw_ostream &out) {
+  TextTable table;
+  table.column("time", Align::Left)
+      .column("")
+      .column("share")
+      .column("   memory of the fullest GPU", Align::Left)
+      .column("")
+      .column("share");
+  std::vector<Share> time, memory;
+  for (const Share &s : timeShares(c.step))
+    if (s.value > 1e-6)
+      time.push_back(s);
+  for (const Share &s : memoryShares(c.memory))
+    if (s.value > 0)
+      memory.push_back(s);
+  for (size_t i = 0; i < std::max(time.size(), memory.size()); ++i) {
+    std::vector<std::string> row(6);
+    if (i < time.size()) {
+      row[0] = time[i].name;
+      row[1] = formatDuration(time[i].value);
+      row[2] = formatPercent(time[i].value / c.step.seconds);
+    }
+    if (i < memory.size()) {
+      row[3] = "   " + memory[i].name;
+      row[4] = formatBytes(memory[i].value);
+      row[5] = formatPercent(memory[i].value / c.memory.total());
+    }
+    table.row(row);
+  }
+  table.row({"step", formatDuration(c.step.seconds), "", "   total",
+             formatBytes(c.memory.total()), ""});
+  table.print(out);
+}
+
+static std::string describe(const Layout &l) {
+  std::string s = l.str();
+  if (l.cp > 1)
+    s += (" cp-kind=" + nameOf(l.contextKind)).str();
+  if (l.ep > 1)
+    s += (" dispatcher=" + nameOf(l.dispatcher)).str();
+  if (l.schedule == ScheduleKind::ZeroBubble ||
+      l.schedule == ScheduleKind::GPipe)
+    s += (" schedule=" + nameOf(l.schedule)).str();
+  if (!l.chunkLayers.empty()) {
+    s += " layers=";
+    // Runs of equal chunks as count x layers.
+    for (size_t i = 0; i < l.chunkLayers.size();) {
+      size_t j = i;
+      while (j < l.chunkLayers.size() && l.chunkLayers[j] == l.chunkLayers[i])
+        ++j;
+      s += (i ? "+" : "") + (j - i > 1 ? std::to_string(j - i) + "x" : "") +
+           std::to_string(l.chunkLayers[i]);
+      i = j;
+    }
+  }
+  return s;
+}
+
+static void printRanking(const PlanReport &r, raw_ostream &out) {
+  const PlanProblem &p = r.session.problem;
+  TextTable table;
+  table.column("")
+      .column("layout", Align::Left, /*mayShrink=*/false)
+      .column("step")
+      .column("slower by")
+      .column("tokens/s/GPU")
+      .column("MFU")
+      .column("GiB/GPU");
+  double best = r.result.ranked.front().step.seconds;
+  int rank = 0;
+  for (const Candidate &c : r.result.ranked) {
+    double slower = c.step.seconds / best - 1;
+    table.row({std::to_string(++rank), describe(c.layout),
+               formatDuration(c.step.seconds),
+               rank == 1 ? "" : formatPercent(slower),
+               formatNumber(tokensPerSecond(c, p) / double(p.gpus()), 0),
+               formatPercent(modelFlopsUtilisation(c, p)),
+               formatNumber(c.memory.total() / kGiB, 1)});
+  }
+  table.print(out);
+}
+
+static void printStudies(const PlanReport &r, raw_ostream &out) {
+  double best = r.result.ranked.front().step.seconds;
+  for (const Sensitivity &s : r.studies) {
+    out << "what if " << s.question << ": ";
+    if (s.planned > 0)
+      out << "this layout takes " << formatDuration(s.planned) << " ("
+          << formatPercent(s.planned / best - 1) << " more)";
+    else
+      out << "this layout no longer fits";
+    if (s.sameLayout)
+      out << " and stays the best";
+    else if (s.best)
+      out << "; then " << describe(s.best->layout) << " would be best with "
+          << formatDuration(s.best->step.seconds);
+    out << "\n";
+  }
+}
+
+static void printFront(const PlanReport &r, raw_ostream &out) {
+  if (r.front.empty())
+    return;
+  out << "\nstep time against memory:\n";
+  TextTable table;
+  table.column("GiB/GPU").column("step").column("layout", Align::Left,
+                                                /*mayShrink=*/false);
+  for (const Candidate &c : r.front)
+    table.row({formatNumber(c.memory.total() / kGiB, 1),
+               formatDuration(c.step.seconds), describe(c.layout)});
+  table.print(out);
+}
+
+static void printSizes(const PlanReport &r, raw_ostream &out) {
+  if (r.sizes.empty())
+    return;
+  const ClusterChoice *best = bestOf(r.sizes);
+  out << "\nnumber of GPUs by " << nameOf(r.objective) << ":\n";
+  TextTable table;
+  table.column("GPUs").column("step").column("GPU-hours/1T tokens");
+  table.column("layout", Align::Left, /*mayShrink=*/false);
+  const Workload &w = r.session.problem.workload;
+  double batch = double(w.globalBatch) * double(w.sequence);
+  for (const ClusterChoice &c : r.sizes) {
+    if (!c.best) {
+      table.row({std::to_string(c.gpus), "", "", "does not fit"});
+      continue;
+    }
+    double hours = double(c.gpus) * c.best->step.seconds / batch * 1e12 / 3600;
+    table.row({std::to_string(c.gpus), formatDuration(c.best->step.seconds),
+               formatNumber(hours, 0),
+               describe(c.best->layout) + (&c == best ? "  <- best" : "")});
+  }
+  table.print(out);
+}
+
+static void printCertificate(const Certificate &c, raw_ostream &out) {
+  out << "certificate: ";
+  if (c.gap <= 0)
+    out << "best of " << formatCount(c.space)
+        << " layouts in the modelled space (gap 0)";
+  else
+    out << "within " << formatPercent(c.gap) << " of the best of "
+        << formatCount(c.space) << " layouts";
+  out << "; " << c.meshes << " meshes, " << c.stateCut
+      << " cut by model state, " << c.expanded << " expanded, " << c.memoryCut
+      << " layouts cut by memory, " << c.boundCut << " by their bound, "
+      << c.evaluated << " timelines, " << formatDuration(c.seconds) << "\n";
+}
+
+void tessera::print(const PlanReport &r, raw_ostream &out) {
+  const PlanProblem &p = r.session.problem;
+  const Candidate &best = r.result.ranked.front();
+  double tokens = double(p.workload.globalBatch) * double(p.workload.sequence);
+  out << p.name << " (" << formatCount(double(p.shape.totalParameters()));
+  if (p.shape.experts)
+    out << ", " << formatCount(double(p.shape.activeParameters())) << " active";
+  out << ") on " << p.model.cluster.str() << ", " << p.gpus() << " GPUs\n"
+      << "assumed:";
+  for (size_t i = 0; i < r.session.assumptions.size(); ++i)
+    out << (i ? "; " : " ") << r.session.assumptions[i];
+  out << "\n\n";
+  printRanking(r, out);
+  out << "\nbest: " << describe(best.layout) << "\n";
+  printBreakdown(best, out);
+  double gpuHours = double(p.gpus()) * best.step.seconds / tokens * 1e12 / 3600;
+  out << "\n1T tokens take "
+      << formatDuration(1e12 / tokens * best.step.seconds) << ", "
+      << formatCount(gpuHours) << " GPU-hours, "
+      << formatNumber(gpuHours * p.model.cluster.chip.powerWatts * kPUE / 1e6,
+                      0)
+      << " MWh (at full power, PUE 1.1)";
+  if (r.gpuHourPrice > 0)
+    out << ", cost " << formatCount(gpuHours * r.gpuHourPrice);
+  out << "\n";
+  if (r.result.ranked.size() > 1) {
+    const Candidate &second = r.result.ranked[1];
+    out << "runner-up: " << describe(second.layout) << ", "
+        << formatPercent(second.step.seconds / best.step.seconds - 1)
+        << " slower";
+    std::string why = losses(second.step, best.step);
+    if (!why.empty())
+      out << ": " << why;
+    out << "\n";
+  }
+  printStudies(r, out);
+  printCertificate(r.result.certificate, out);
+  std::string mesh = compileMesh(best.layout);
+  if (!mesh.empty())
+    out << "build its forward pass: tessera compile " << p.name << " --mesh "
+        << mesh
+        << (best.layout.sequenceParallel ? " --sequence-parallel on" : "")
+        << "\n";
+  printFront(r, out);
+  printSizes(r, out);
+}
+
+json::Value tessera::toJson(const PlanReport &r) {
+  const PlanProblem &p = r.session.problem;
+  json::Array ranked, assumptions, studies, front, sizes;
+  for (const Candidate &c : r.result.ranked)
+    ranked.push_back(toJson(c, p));
+  for (const std::string &a : r.session.assumptions)
+    assumptions.push_back(a);
+  for (const Sensitivity &s : r.studies) {
+    json::Object o{{"question", s.question}, {"same_layout", s.sameLayout}};
+    if (s.planned > 0)
+      o["planned_step_seconds"] = s.planned;
+    if (s.best) {
+      o["best_layout"] = toJson(s.best->layout);
+      o["best_step_seconds"] = s.best->step.seconds;
+    }
+    studies.push_back(std::move(o));
+  }
+  for (const Candidate &c : r.front)
+    front.push_back(toJson(c, p));
+  for (const ClusterChoice &c : r.sizes) {
+    json::Object o{{"nodes", c.nodes}, {"gpus", c.gpus}};
+    if (c.best) {
+      o["step_seconds"] = c.best->step.seconds;
+      o["layout"] = toJson(c.best->layout);
+      o["value"] = c.value;
+    }
+    sizes.push_back(std::move(o));
+  }
+  json::Object o{{"model", p.name},
+                 {"parameters", p.shape.totalParameters()},
+                 {"active_parameters", p.shape.activeParameters()},
+                 {"cluster", p.model.cluster.str()},
+                 {"gpus", p.gpus()},
+                 {"sequence", p.workload.sequence},
+                 {"global_batch", p.workload.globalBatch},
+                 {"stack", p.stack},
+                 {"objective", nameOf(r.objective)},
+                 {"assumptions", std::move(assumptions)},
+                 {"ranked", std::move(ranked)},
+                 {"sensitivity", std::move(studies)},
+                 {"certificate", toJson(r.result.certificate)}};
+  std::string mesh = compileMesh(r.result.ranked.front().layout);
+  if (!mesh.empty())
+    o["compile_mesh"] = mesh;
+  if (!r.front.empty())
+    o["front"] = std::move(front);
+  if (!r.sizes.empty())
+    o["sizes"] = std::move(sizes);
+  return json::Value(std::move(o));
+}

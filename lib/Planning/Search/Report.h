@@ -1,0 +1,32 @@
+//===- Report.h - a plan as text and JSON ---------------------------------===//
+#ifndef TESSERA_LIB_PLANNING_SEARCH_REPORT_H
+#define TESSERA_LIB_PLANNING_SEARCH_REPORT_H
+
+#include "Breakdown.h"
+#include "Session.h"
+#include "Studies.h"
+
+namespace tessera {
+
+struct PlanReport {
+  const PlanSession &session;
+  const PlanResult &result;
+  Objective objective;
+  double gpuHourPrice;
+  std::vector<Sensitivity> studies;
+  std::vector<Candidate> front;
+  std::vector<ClusterChoice> sizes;
+};
+
+void print(const PlanReport &report, llvm::raw_ostream &out);
+llvm::json::Value toJson(const PlanReport &report);
+
+/// The two tables of one layout: where time and memory go.
+void printBreakdown(const Candidate &c, llvm::raw_ostream &out);
+
+/// "dp=4,tp=2", where `tessera compile` can build the layout; "" where not.
+std::string compileMesh(const Layout &layout);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_PLANNING_SEARCH_REPORT_H

@@ -1,0 +1,63 @@
+//===- RunPlan.cpp - tessera plan -----------------------------------------===//
+#include "Report.h"
+#include "Studies.h"
+#include "tessera/Support/Suggest.h"
+#include "tessera/Support/Units.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace llvm;
+using namespace tessera;
+
+static int fail(raw_ostream &err, const Twine &message) {
+  err << "error: " << message << "\n";
+  return 1;
+}
+
+int tessera::runPlan(const PlanOptions &o, raw_ostream &out, raw_ostream &err) {
+  Expected<Objective> objective = parseObjective(o.objective);
+  if (!objective)
+    return fail(err, toString(objective.takeError()));
+  if (o.top < 1 || o.top > 1000)
+    return fail(err,
+                "--top should lie between 1 and 1000, got " + Twine(o.top));
+  if (o.timeLimit < 0 || o.gpuHourPrice < 0)
+    return fail(err, "--time-limit and --price must not be negative");
+  Expected<PlanSession> session = makeSession(o.input);
+  if (!session)
+    return fail(err, toString(session.takeError()));
+  PlanProblem &p = session->problem;
+  std::vector<ClusterChoice> sizes;
+  if (o.gpusFree) {
+    sizes = compareSizes(p, *objective);
+    if (const ClusterChoice *best = bestOf(sizes)) {
+      p.model.cluster = withNodes(p.model.cluster, best->nodes);
+      session->assumptions.push_back(
+          "the global batch stays the same for every number of GPUs");
+    }
+  }
+  ClosedFormProvider provider(p);
+  SolverOptions options;
+  options.top = std::max(2, o.top);
+  options.timeLimit = o.timeLimit;
+  PlanResult result = solve(p, provider, options);
+  if (result.ranked.empty()) {
+    if (result.certificate.gap > 0)
+      return fail(err, "no layout that fits was found in " +
+                           formatDuration(o.timeLimit) +
+                           "; give the search more time (--time-limit)");
+    return fail(err, explainNoFit(p, result));
+  }
+  if (static_cast<int>(result.ranked.size()) > o.top && o.top > 1)
+    result.ranked.resize(o.top);
+  PlanReport report{*session, result, *objective, o.gpuHourPrice, {}, {}, {}};
+  report.sizes = std::move(sizes);
+  if (o.sensitivity)
+    report.studies = sensitivity(p, result.ranked.front());
+  if (o.pareto)
+    report.front = paretoFront(p, result.ranked.front());
+  if (o.json)
+    out << formatv("{0:2}\n", toJson(report));
+  else
+    print(report, out);
+  return 0;
+}

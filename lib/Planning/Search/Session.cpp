@@ -1,0 +1,190 @@
+//===- Session.cpp - from a user's texts to a checked problem -------------===//
+#include "Session.h"
+#include "tessera/Support/Suggest.h"
+#include "tessera/Support/Units.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+
+using namespace llvm;
+using namespace tessera;
+
+static Error readPrecision(StringRef text, Precision &out) {
+  static const StringRef names[] = {"bf16", "fp16", "fp8"};
+  if (text == "bf16")
+    out.linear = DataType::BF16;
+  else if (text == "fp16")
+    out.linear = DataType::FP16;
+  else if (text == "fp8")
+    out.linear = DataType::FP8;
+  else
+    return makeError("--precision should be bf16, fp16 or fp8, got '" + text +
+                     "'" + didYouMean(text, names));
+  return Error::success();
+}
+
+/// Sequence and batch, with what is assumed of them.
+static void fillWorkload(const PlanInput &in, PlanSession &s) {
+  PlanProblem &p = s.problem;
+  int64_t sequence = in.sequence;
+  if (sequence == 0) {
+    sequence = p.positions > 0 ? std::min<int64_t>(p.positions, 4096) : 4096;
+    s.assumptions.push_back("sequence of " + std::to_string(sequence) +
+                            " tokens (--sequence)");
+  } else if (p.positions > 0 && sequence > p.positions) {
+    s.assumptions.push_back("the sequence is longer than the model's " +
+                            std::to_string(p.positions) +
+                            " positions: its rotary tables must be extended");
+  }
+  int64_t batch = in.globalBatch;
+  if (batch == 0 && sequence > 0) {
+    batch = defaultGlobalBatch(p.gpus(), sequence);
+    s.assumptions.push_back("global batch of " + std::to_string(batch) +
+                            " sequences, " +
+                            formatCount(double(batch) * double(sequence)) +
+                            " tokens (--global-batch)");
+  }
+  p.workload = defaultWorkload(sequence, batch, p.model.traits);
+}
+
+Expected<PlanSession> tessera::makeSession(const PlanInput &in) {
+  PlanSession s;
+  Expected<ModelConfig> config = readModelConfig(in.model);
+  if (!config)
+    return config.takeError();
+  s.config = std::move(*config);
+  PlanProblem &p = s.problem;
+  p.name = StringRef(in.model).rtrim('/').rsplit('/').second.empty()
+               ? in.model
+               : StringRef(in.model).rtrim('/').rsplit('/').second.str();
+  if (in.cluster.empty())
+    return makeError("give a cluster: --cluster CHIP:NODESxGPUS, like "
+                     "h100-sxm:16x8 ('tessera clusters' lists chips)");
+  Expected<Cluster> cluster = parseCluster(in.cluster);
+  if (!cluster)
+    return cluster.takeError();
+  p.model.cluster = *cluster;
+  Expected<StackTraits> traits = stackTraits(in.stack);
+  if (!traits)
+    return traits.takeError();
+  p.stack = in.stack;
+  p.model.traits = *traits;
+  const CostConstants &constants = defaultConstants();
+  p.model.chip = constants.chip(p.model.cluster.chip);
+  p.model.stack = constants.stack(in.stack);
+  // TorchTitan ships zero-bubble schedules; Megatron-Core has none.
+  p.zeroBubble = in.stack == "torchtitan";
+  p.positions = s.config.maxPositions;
+  if (Error e = readPrecision(in.precision, p.precision))
+    return e;
+  if (in.sequence < 0 || in.globalBatch < 0)
+    return makeError("--sequence and --global-batch must be at least 1, got " +
+                     Twine(std::min(in.sequence, in.globalBatch)));
+  fillWorkload(in, s);
+  p.shape = shapeOf(s.config, p.workload.sequence);
+  p.expertSkew = in.expertSkew;
+  p.memoryLimit = p.model.cluster.chip.memoryBytes;
+  if (!in.memory.empty()) {
+    Expected<double> limit = parseBytes(in.memory);
+    if (!limit)
+      return makeError("--memory: " + toString(limit.takeError()));
+    p.memoryLimit = *limit;
+  }
+  Expected<FixedChoices> fixed = parseChoices(in.fixed, "--fix");
+  if (!fixed)
+    return fixed.takeError();
+  p.fixed = *fixed;
+
+  s.assumptions.push_back(in.precision +
+                          " layers, 32-bit gradients, Adam with 32-bit master "
+                          "weights and moments (18 bytes a parameter)");
+  s.assumptions.push_back("software: " + in.stack + " (--stack)");
+  if (p.shape.experts && p.expertSkew == 1.0)
+    s.assumptions.push_back("experts evenly loaded (--expert-skew)");
+  bool windows = llvm::any_of(s.config.windows, [&](int64_t w) {
+    return w > 0 && w < p.workload.sequence;
+  });
+  if (windows)
+    s.assumptions.push_back("sliding windows are shorter than the sequence; "
+                            "attention is counted as if they were not there");
+  if (Error e = p.check())
+    return e;
+  return s;
+}
+
+int tessera::smallestCluster(const PlanProblem &problem, int limit) {
+  // 1, 2, 3, 4, 6, 8, 12, ... nodes.
+  for (int base = 1; base <= limit; base *= 2)
+    for (int nodes : {base, base + base / 2}) {
+      if (nodes > limit || (base == 1 && nodes != 1))
+        continue;
+      PlanProblem p = problem;
+      p.model.cluster = withNodes(problem.model.cluster, nodes);
+      p.fixed = {};
+      p.workload.globalBatch =
+          defaultGlobalBatch(p.gpus(), p.workload.sequence);
+      if (fitsAtAll(p, ClosedFormProvider(p)))
+        return nodes;
+      if (nodes == base && base == 1)
+        break;
+    }
+  return 0;
+}
+
+std::string tessera::explainNoFit(const PlanProblem &p,
+                                  const PlanResult &result) {
+  std::string text = p.name + " does not fit " + p.model.cluster.str();
+  bool constrained = llvm::any_of(
+      p.fixed.values, [](const auto &value) { return value.has_value(); });
+  if (constrained)
+    text += " under the fixed choices";
+  if (result.nearest)
+    text += ": the leanest layout seen (" + result.nearest->first.str() +
+            ") needs " + formatBytes(result.nearest->second.total()) +
+            " on its fullest GPU, there are " + formatBytes(p.memoryLimit);
+  else
+    text += ": weights, gradients and optimizer alone need more than the " +
+            formatBytes(p.memoryLimit) + " of a GPU in every layout";
+  PlanProblem open = p;
+  open.fixed = {};
+  if (constrained && fitsAtAll(open, ClosedFormProvider(open)))
+    return text + "; without the fixed choices it fits";
+  if (p.memoryLimit < p.model.cluster.chip.memoryBytes) {
+    open.memoryLimit = p.model.cluster.chip.memoryBytes;
+    if (fitsAtAll(open, ClosedFormProvider(open)))
+      text +=
+          "; it fits with all of the chip's " + formatBytes(open.memoryLimit);
+    open.memoryLimit = p.memoryLimit;
+  }
+  // The next larger numbers of nodes, then other chips, then shorter sequences.
+  if (int nodes = smallestCluster(p, 4096))
+    text += "; the smallest " + p.model.cluster.chip.name +
+            " cluster that holds it is " +
+            withNodes(p.model.cluster, nodes).str();
+  const Chip *other = nullptr;
+  for (const Chip &chip : builtinChips()) {
+    if (chip.memoryBytes <= p.model.cluster.chip.memoryBytes ||
+        chip.bf16 <= 0 || (other && other->memoryBytes <= chip.memoryBytes))
+      continue;
+    PlanProblem q = open;
+    q.model.cluster =
+        makeCluster(chip, p.model.cluster.nodes, p.model.cluster.gpusPerNode);
+    q.model.chip = defaultConstants().chip(chip);
+    q.memoryLimit = chip.memoryBytes;
+    if (fitsAtAll(q, ClosedFormProvider(q)))
+      other = &chip;
+  }
+  if (other)
+    text += "; " + other->name + " (" + formatBytes(other->memoryBytes) +
+            ") would hold it with as many GPUs";
+  for (int64_t sequence = p.workload.sequence / 2; sequence >= 512;
+       sequence /= 2) {
+    PlanProblem q = open;
+    q.workload.globalBatch *= p.workload.sequence / sequence;
+    q.workload.sequence = q.shape.sequence = sequence;
+    if (fitsAtAll(q, ClosedFormProvider(q))) {
+      text += "; so would sequences of " + std::to_string(sequence);
+      break;
+    }
+  }
+  return text;
+}

@@ -1,0 +1,220 @@
+//===- Space.cpp - walking the layouts ------------------------------------===//
+#include "Space.h"
+#include "Legal.h"
+#include <algorithm>
+
+using namespace llvm;
+using namespace tessera;
+
+SmallVector<int64_t, 16> tessera::divisorsOf(int64_t n) {
+  SmallVector<int64_t, 16> low, high;
+  for (int64_t d = 1; d * d <= n; ++d)
+    if (n % d == 0) {
+      low.push_back(d);
+      if (d != n / d)
+        high.push_back(n / d);
+    }
+  low.append(high.rbegin(), high.rend());
+  return low;
+}
+
+int64_t tessera::tensorParallelLimit(const Cluster &cluster) {
+  return std::max(cluster.domainSize(), cluster.gpusPerNode);
+}
+
+int64_t tessera::contextParallelLimit(int64_t sequence) {
+  return std::max<int64_t>(1, sequence / 128);
+}
+
+namespace {
+/// Nested loops over the outer choices, cheapest tests first.
+class MeshWalk {
+public:
+  MeshWalk(const PlanProblem &p, const FixedChoices &fixed,
+           function_ref<bool(const Layout &)> visit)
+      : p(p), s(p.shape), fixed(fixed), visit(visit) {}
+
+  bool run() {
+    int64_t gpus = p.gpus();
+    SmallVector<int64_t, 16> sizes = divisorsOf(gpus);
+    for (int64_t tp : sizes) {
+      if (s.heads % tp ||
+          !within(Choice::TP, tp, tensorParallelLimit(p.model.cluster)))
+        continue;
+      for (int64_t cp : sizes) {
+        if ((gpus / tp) % cp || s.sequence % cp ||
+            !within(Choice::CP, cp, contextParallelLimit(s.sequence)))
+          continue;
+        for (int64_t pp : sizes) {
+          if ((gpus / tp / cp) % pp || pp > s.layers ||
+              !fixed.allows(Choice::PP, pp))
+            continue;
+          int64_t dp = gpus / tp / cp / pp;
+          if (p.workload.globalBatch % dp || !fixed.allows(Choice::DP, dp))
+            continue;
+          Layout l;
+          l.tp = int(tp);
+          l.cp = int(cp);
+          l.pp = int(pp);
+          l.dp = int(dp);
+          if (!kinds(l))
+            return false;
+        }
+      }
+    }
+    return true;
+  }
+
+private:
+  /// `limit` holds unless the user asks for the value.
+  bool within(Choice c, int64_t value, int64_t limit) const {
+    return fixed.get(c) ? *fixed.get(c) == value : value <= limit;
+  }
+
+  bool kinds(Layout l) {
+    for (ContextKind kind :
+         {ContextKind::Ring, ContextKind::AllGather, ContextKind::Ulysses}) {
+      l.contextKind = kind;
+      // Without context parallelism the kind means nothing.
+      if (l.cp == 1) {
+        if (kind != ContextKind::Ring)
+          break;
+        if (auto fixedKind = fixed.get(Choice::ContextKind))
+          setValue(l, Choice::ContextKind, *fixedKind);
+      } else if (!fixed.allows(Choice::ContextKind, int64_t(kind))) {
+        continue;
+      }
+      for (bool sp : {false, true}) {
+        if ((sp && l.tp == 1) || !fixed.allows(Choice::SequenceParallel, sp))
+          continue;
+        l.sequenceParallel = sp;
+        if (isLegal(p, l) && !experts(l))
+          return false;
+      }
+    }
+    return true;
+  }
+
+  bool experts(Layout l) {
+    if (!s.experts) {
+      if (!fixed.allows(Choice::EP, 1) || !fixed.allows(Choice::ETP, 1))
+        return true;
+      return batches(l);
+    }
+    int64_t ranks = int64_t(l.dp) * l.cp * l.tp;
+    for (int64_t ep : divisorsOf(s.experts)) {
+      if (ranks % ep || !fixed.allows(Choice::EP, ep))
+        continue;
+      // Expert tensor parallelism stays inside the tensor-parallel group.
+      SmallVector<int64_t, 16> widths = divisorsOf(l.tp);
+      if (auto asked = fixed.get(Choice::ETP))
+        widths.assign(1, *asked);
+      for (int64_t etp : widths) {
+        l.ep = int(ep);
+        l.etp = int(etp);
+        if (isLegal(p, l) && !batches(l))
+          return false;
+      }
+    }
+    return true;
+  }
+
+  bool batches(Layout l) {
+    for (int64_t mb : divisorsOf(p.workload.globalBatch / l.dp)) {
+      l.microBatch = mb;
+      if (fixed.allows(Choice::MicroBatch, mb) && isLegal(p, l) && !visit(l))
+        return false;
+    }
+    return true;
+  }
+
+  const PlanProblem &p;
+  const ModelShape &s;
+  const FixedChoices &fixed;
+  function_ref<bool(const Layout &)> visit;
+};
+} // namespace
+
+void tessera::forEachMesh(const PlanProblem &problem, const FixedChoices &fixed,
+                          function_ref<bool(const Layout &)> visit) {
+  MeshWalk(problem, fixed, visit).run();
+}
+
+/// Virtual stages worth trying: those that split the layers evenly, counting
+/// embedding and head as none, one or two layers, and powers of two.
+static bool isUsualVirtual(int64_t layers, int64_t pp, int64_t vpp) {
+  if ((vpp & (vpp - 1)) == 0)
+    return true;
+  for (int64_t extra : {0, 1, 2})
+    if ((layers + extra) % (pp * vpp) == 0)
+      return true;
+  return false;
+}
+
+InnerChoices tessera::innerChoices(const PlanProblem &p,
+                                   const FixedChoices &fixed, const Layout &l) {
+  InnerChoices c;
+  int64_t m = p.workload.globalBatch / (l.dp * l.microBatch);
+  bool dense = l.dp * l.cp > 1;
+  bool replicas = dense || (p.shape.experts && l.expertReplicas() > 1);
+  auto shard = [&](int zero, int64_t group) {
+    if (fixed.allows(Choice::Zero, zero) &&
+        fixed.allows(Choice::ShardGroup, group))
+      c.shardings.push_back({zero, int(group)});
+  };
+  shard(0, 0);
+  if (replicas || fixed.get(Choice::Zero)) {
+    shard(1, 0);
+    if (l.pp == 1 && m == 1)
+      shard(2, 0);
+    if (l.pp == 1) {
+      shard(3, 0);
+      for (int64_t group : divisorsOf(l.dp))
+        if (group > 1 && group < l.dp)
+          shard(3, group);
+    }
+  }
+
+  for (RecomputeKind kind :
+       {RecomputeKind::None, RecomputeKind::Selective, RecomputeKind::Full})
+    if (fixed.allows(Choice::Recompute, int64_t(kind)))
+      c.recompute.push_back(kind);
+
+  auto add = [&](int64_t vpp, ScheduleKind kind) {
+    if (fixed.allows(Choice::VPP, vpp) &&
+        fixed.allows(Choice::Schedule, int64_t(kind)))
+      c.schedules.push_back({int(vpp), kind});
+  };
+  add(1, ScheduleKind::OneFOneB);
+  if (l.pp > 1) {
+    auto asked = fixed.get(Choice::Schedule);
+    if (p.zeroBubble || asked == int64_t(ScheduleKind::ZeroBubble))
+      add(1, ScheduleKind::ZeroBubble);
+    // Never faster than one-forward-one-backward and always larger: only where
+    // it is asked for.
+    if (asked == int64_t(ScheduleKind::GPipe))
+      add(1, ScheduleKind::GPipe);
+    if (m % l.pp == 0)
+      for (int64_t vpp = 2; vpp * l.pp <= p.shape.layers; ++vpp)
+        if (isUsualVirtual(p.shape.layers, l.pp, vpp) ||
+            fixed.get(Choice::VPP) == vpp)
+          add(vpp, ScheduleKind::Interleaved);
+    c.partitions = 2;
+  }
+
+  if (l.ep == 1) {
+    auto asked = fixed.get(Choice::Dispatcher);
+    c.dispatchers.push_back(asked ? static_cast<DispatcherKind>(*asked)
+                                  : DispatcherKind::AllToAll);
+  } else {
+    auto asked = fixed.get(Choice::Dispatcher);
+    for (DispatcherKind kind :
+         {DispatcherKind::AllToAll, DispatcherKind::Fused}) {
+      bool has = kind == DispatcherKind::AllToAll || asked ||
+                 p.model.traits.dispatcher == DispatcherKind::Fused;
+      if (has && fixed.allows(Choice::Dispatcher, int64_t(kind)))
+        c.dispatchers.push_back(kind);
+    }
+  }
+  return c;
+}

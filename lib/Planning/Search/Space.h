@@ -1,0 +1,61 @@
+//===- Space.h - the layouts that are searched ----------------------------===//
+//
+// Two levels: the outer choices (mesh, microbatch, sequence and context
+// parallelism) decide a microbatch's work, the inner ones (sharding,
+// recomputation, schedule, dispatcher, partition) what a step makes of it.
+// docs/planning.md says what is left out and why. Solver and exhaustive
+// enumeration walk the same space through these functions.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_LIB_PLANNING_SEARCH_SPACE_H
+#define TESSERA_LIB_PLANNING_SEARCH_SPACE_H
+
+#include "Problem.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace tessera {
+
+/// Visits every legal combination of the outer choices that the problem's
+/// constraints allow, the inner ones at their plainest; stops when `visit`
+/// returns false. `fixed` is used in place of the problem's constraints.
+void forEachMesh(const PlanProblem &problem, const FixedChoices &fixed,
+                 llvm::function_ref<bool(const Layout &)> visit);
+
+/// The inner choices under one mesh.
+struct InnerChoices {
+  struct Sharding {
+    int zero, group;
+  };
+  struct Virtual {
+    int vpp;
+    ScheduleKind schedule;
+  };
+  llvm::SmallVector<Sharding, 8> shardings;
+  llvm::SmallVector<RecomputeKind, 3> recompute;
+  llvm::SmallVector<Virtual, 8> schedules;
+  llvm::SmallVector<DispatcherKind, 2> dispatchers;
+  /// Stage partitions tried for each: even, and balanced by time.
+  int partitions = 1;
+
+  int64_t count() const {
+    return int64_t(shardings.size()) * recompute.size() * schedules.size() *
+           dispatchers.size() * partitions;
+  }
+};
+
+InnerChoices innerChoices(const PlanProblem &problem, const FixedChoices &fixed,
+                          const Layout &mesh);
+
+/// Largest tensor-parallel group that is searched unless tp is fixed: one
+/// NVLink domain, or one node where NVLink joins fewer.
+int64_t tensorParallelLimit(const Cluster &cluster);
+/// Largest context-parallel group: each rank's two slices keep 64 rows, half
+/// of the tile of the attention kernels.
+int64_t contextParallelLimit(int64_t sequence);
+
+/// All divisors, ascending.
+llvm::SmallVector<int64_t, 16> divisorsOf(int64_t n);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_PLANNING_SEARCH_SPACE_H

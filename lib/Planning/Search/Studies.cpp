@@ -1,0 +1,129 @@
+//===- Studies.cpp - sensitivity, Pareto front, cluster sizes -------------===//
+//
+// The front is found by the epsilon-constraint method (Haimes et al. 1971):
+// search again with a memory limit a tenth below what the last answer uses;
+// every point is then proven to be the fastest within its memory.
+//
+//===----------------------------------------------------------------------===//
+#include "Studies.h"
+#include "Breakdown.h"
+#include "tessera/Support/Suggest.h"
+#include "tessera/Support/Units.h"
+#include <algorithm>
+
+using namespace llvm;
+using namespace tessera;
+
+/// Each point of the front needs at least this much less than the one before.
+static constexpr double kStepDown = 0.9;
+
+static const StringRef kObjectives[] = {"step-time", "tokens-per-gpu", "cost",
+                                        "energy"};
+
+StringRef tessera::nameOf(Objective objective) {
+  return kObjectives[static_cast<int>(objective)];
+}
+
+Expected<Objective> tessera::parseObjective(StringRef name) {
+  for (size_t i = 0; i < std::size(kObjectives); ++i)
+    if (name == kObjectives[i])
+      return static_cast<Objective>(i);
+  return makeError("--objective should be step-time, tokens-per-gpu, cost or "
+                   "energy, got '" +
+                   name + "'" + didYouMean(name, kObjectives));
+}
+
+static Sensitivity ask(std::string question, const PlanProblem &changed,
+                       const Layout &planned) {
+  Sensitivity s;
+  s.question = std::move(question);
+  ClosedFormProvider provider(changed);
+  Candidate as = evaluate(changed, provider, planned);
+  SolverOptions options;
+  if (as.memory.total() <= changed.memoryLimit) {
+    s.planned = as.step.seconds;
+    // Nothing slower than the plan itself is of interest.
+    options.incumbent = as.step.seconds;
+  }
+  PlanResult result = solve(changed, provider, options);
+  if (!result.ranked.empty())
+    s.best = std::move(result.ranked.front());
+  else if (s.planned > 0)
+    s.best = std::move(as);
+  s.sameLayout = s.best && s.best->layout == planned;
+  return s;
+}
+
+std::vector<Sensitivity> tessera::sensitivity(const PlanProblem &p,
+                                              const Candidate &best) {
+  std::vector<Sensitivity> out;
+  if (p.model.cluster.numGPUs() > p.model.cluster.domainSize()) {
+    PlanProblem slow = p;
+    slow.model.cluster.network.nicBandwidth *= 0.5;
+    out.push_back(ask("network half as fast", slow, best.layout));
+  }
+  double worst = worstExpertSkew(p.shape, best.layout);
+  if (worst > p.expertSkew) {
+    PlanProblem skewed = p;
+    skewed.expertSkew = worst;
+    Sensitivity s;
+    s.question = "worst routing (" + formatNumber(worst, 1) +
+                 " times the mean load on one rank)";
+    Candidate as = evaluate(skewed, ClosedFormProvider(skewed), best.layout);
+    if (as.memory.total() <= p.memoryLimit)
+      s.planned = as.step.seconds;
+    out.push_back(std::move(s));
+  }
+  return out;
+}
+
+std::vector<Candidate> tessera::paretoFront(const PlanProblem &problem,
+                                            const Candidate &fastest,
+                                            int limit) {
+  std::vector<Candidate> front = {fastest};
+  ClosedFormProvider provider(problem);
+  while (static_cast<int>(front.size()) < limit) {
+    PlanProblem p = problem;
+    p.memoryLimit = front.back().memory.total() * kStepDown;
+    PlanResult next = solve(p, provider, {});
+    if (next.ranked.empty())
+      break;
+    front.push_back(std::move(next.ranked.front()));
+  }
+  return front;
+}
+
+std::vector<ClusterChoice> tessera::compareSizes(const PlanProblem &problem,
+                                                 Objective objective) {
+  std::vector<ClusterChoice> out;
+  int all = problem.model.cluster.nodes;
+  for (int nodes = 1;; nodes = std::min(2 * nodes, all)) {
+    PlanProblem p = problem;
+    p.model.cluster = withNodes(problem.model.cluster, nodes);
+    ClusterChoice c;
+    c.nodes = nodes;
+    c.gpus = p.gpus();
+    if (!errorToBool(p.check())) {
+      PlanResult r = solve(p, ClosedFormProvider(p), {});
+      if (!r.ranked.empty()) {
+        c.best = std::move(r.ranked.front());
+        // Price and power of a GPU are the same for every number of them.
+        c.value = objective == Objective::StepTime
+                      ? c.best->step.seconds
+                      : double(c.gpus) / tokensPerSecond(*c.best, p);
+      }
+    }
+    out.push_back(std::move(c));
+    if (nodes == all)
+      break;
+  }
+  return out;
+}
+
+const ClusterChoice *tessera::bestOf(const std::vector<ClusterChoice> &list) {
+  const ClusterChoice *best = nullptr;
+  for (const ClusterChoice &c : list)
+    if (c.best && (!best || c.value < best->value))
+      best = &c;
+  return best;
+}

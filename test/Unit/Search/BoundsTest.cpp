@@ -1,0 +1,114 @@
+//===- BoundsTest.cpp - bounds never exceed what they bound ---------------===//
+#include "Problems.h"
+#include "lib/Planning/Search/Expansion.h"
+#include <gtest/gtest.h>
+#include <numeric>
+
+using namespace tessera;
+using namespace tessera::test;
+
+namespace {
+
+TEST(Bounds, AreAdmissibleForEveryLayout) {
+  std::mt19937 random(7);
+  int64_t layouts = 0;
+  double tightest = 0;
+  for (int i = 0; i < 25; ++i) {
+    PlanProblem p = randomProblem(random);
+    if (llvm::errorToBool(p.check()))
+      continue;
+    ClosedFormProvider provider(p);
+    MeshCache cache(p, provider);
+    forEachMesh(p, p.fixed, [&](const Layout &mesh) {
+      InnerChoices choices = innerChoices(p, p.fixed, mesh);
+      double meshLeast = cache.bound(mesh, choices);
+      double state = stateBound(p, mesh);
+      forEachLayout(cache, choices, mesh, [&](const Layout &l) {
+        ++layouts;
+        Candidate c = evaluate(p, provider, l);
+        double bound = layoutBound(cache.times(l), cache.features(l), l, p);
+        double slack = 1 + 1e-9;
+        EXPECT_LE(bound, c.step.seconds * slack) << l.str();
+        EXPECT_LE(meshLeast, c.step.seconds * slack) << l.str();
+        EXPECT_LE(state, c.memory.total() * slack) << l.str();
+        tightest = std::max(tightest, bound / c.step.seconds);
+        return true;
+      });
+      return true;
+    });
+  }
+  EXPECT_GT(layouts, 1000);
+  // And they are worth something.
+  EXPECT_GT(tightest, 0.95);
+}
+
+TEST(Bounds, CondensedFeaturesNeedTheSameMemory) {
+  PlanProblem p = expertProblem();
+  ClosedFormProvider provider(p);
+  for (RecomputeKind kind :
+       {RecomputeKind::None, RecomputeKind::Selective, RecomputeKind::Full}) {
+    Layout l;
+    l.dp = 2;
+    l.pp = 4;
+    l.ep = 2;
+    l.recompute = kind;
+    ModelFeatures f = provider.features(l);
+    EXPECT_EQ(memoryUse(f, l, p.workload, p.model.cluster).total(),
+              memoryUse(condensed(f), l, p.workload, p.model.cluster).total());
+  }
+}
+
+/// Longest chunk of a partition, embedding and head counted.
+double longest(const std::vector<double> &layers, double first, double last,
+               llvm::ArrayRef<int> sizes) {
+  double worst = 0;
+  size_t next = 0;
+  for (size_t c = 0; c < sizes.size(); ++c) {
+    double t = (c == 0 ? first : 0) + (c + 1 == sizes.size() ? last : 0);
+    for (int i = 0; i < sizes[c]; ++i)
+      t += layers[next++];
+    worst = std::max(worst, t);
+  }
+  return worst;
+}
+
+/// Tries every partition.
+double bestByEnumeration(const std::vector<double> &layers, double first,
+                         double last, std::vector<int> sizes, int chunks) {
+  int used = std::accumulate(sizes.begin(), sizes.end(), 0);
+  int left = int(layers.size()) - used;
+  if (int(sizes.size()) == chunks - 1) {
+    sizes.push_back(left);
+    return longest(layers, first, last, sizes);
+  }
+  double best = 1e30;
+  for (int n = 1; n <= left - (chunks - 1 - int(sizes.size())); ++n) {
+    std::vector<int> next = sizes;
+    next.push_back(n);
+    best = std::min(best, bestByEnumeration(layers, first, last, next, chunks));
+  }
+  return best;
+}
+
+TEST(Bounds, BalancedPartitionIsTheShortest) {
+  std::mt19937 random(11);
+  for (int round = 0; round < 40; ++round) {
+    ModelFeatures f;
+    f.blocks.resize(4);
+    int a = 1 + int(random() % 4), b = 4 + int(random() % 5);
+    f.calls = {{0, 1, true}, {1, a, false}, {2, b, false}, {3, 1, true}};
+    BlockSecondsList times;
+    for (int i = 0; i < 4; ++i)
+      times.push_back({0.1 + double(random() % 100) / 50, 0.2, 0.1});
+    std::vector<double> layers(a, times[1].total());
+    layers.insert(layers.end(), b, times[2].total());
+    int chunks = 2 + int(random() % 3);
+    auto sizes = balancedChunks(times, f, chunks);
+    ASSERT_EQ(std::accumulate(sizes.begin(), sizes.end(), 0), a + b);
+    double first = times[0].total(), last = times[3].total();
+    EXPECT_NEAR(longest(layers, first, last, sizes),
+                bestByEnumeration(layers, first, last, {}, chunks), 1e-6);
+  }
+}
+
+} // namespace
