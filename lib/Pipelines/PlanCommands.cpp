@@ -1,8 +1,10 @@
-//===- PlanCommands.cpp - plan, clusters ----------------------------------===//
+//===- PlanCommands.cpp - plan, explain, estimate
+//-------------------------------===//
 #include "tessera/Pipelines/Commands.h"
 
 #include "tessera/Hardware/Chip.h"
 #include "tessera/Planning/Plan.h"
+#include "tessera/Support/Units.h"
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
@@ -99,6 +101,80 @@ int tessera::planCommand(int argc, char **argv) {
   options.timeLimit = flags.timeLimit;
   options.json = flags.json;
   return runPlan(options, outs(), errs());
+}
+
+namespace {
+struct ExplainFlags {
+  cl::OptionCategory category{"tessera explain"};
+  InputFlags input{category};
+  cl::opt<std::string> layout{"layout", cl::cat(category),
+                              cl::desc("dp=8,tp=8,pp=4,mb=1,sp; dp may be "
+                                       "left out")};
+  cl::opt<bool> json{"json", cl::cat(category), cl::desc("As JSON")};
+};
+
+struct EstimateFlags {
+  cl::OptionCategory category{"tessera estimate"};
+  cl::opt<std::string> model{cl::Positional, cl::Required, cl::cat(category),
+                             cl::desc("MODEL (or a parameter count, 6.7B)")};
+  cl::opt<std::string> cluster{
+      "cluster", cl::cat(category),
+      cl::desc("A chip (a100-80g-sxm) or a cluster (h100-sxm:16x8)")};
+  cl::opt<int64_t> sequence{"sequence", cl::init(0), cl::cat(category),
+                            cl::desc("Tokens of a sequence")};
+  cl::opt<int64_t> cacheBatch{"cache-batch", cl::init(1), cl::cat(category),
+                              cl::desc("Sequences served at once")};
+  cl::opt<std::string> tokens{"tokens", cl::cat(category),
+                              cl::desc("Training tokens (1.4T)")};
+  cl::opt<double> mfu{"mfu", cl::init(0), cl::cat(category),
+                      cl::desc("Model FLOPs utilisation (0.4)")};
+  cl::opt<std::string> gpuHours{"gpu-hours", cl::cat(category),
+                                cl::desc("GPU-hours of the training")};
+  cl::opt<double> tokensPerSecond{"tokens-per-second", cl::init(0),
+                                  cl::cat(category),
+                                  cl::desc("Of one GPU, in training")};
+  cl::opt<bool> json{"json", cl::cat(category), cl::desc("As JSON")};
+};
+} // namespace
+
+int tessera::explainCommand(int argc, char **argv) {
+  static ExplainFlags flags;
+  parse(flags.category, argc, argv,
+        "compares a layout with the best and says what it loses on\n");
+  ExplainOptions options;
+  options.input = flags.input.read();
+  options.layout = flags.layout;
+  options.json = flags.json;
+  return runExplain(options, outs(), errs());
+}
+
+int tessera::estimateCommand(int argc, char **argv) {
+  static EstimateFlags flags;
+  parse(flags.category, argc, argv,
+        "sizes of a model, and what training it takes\n");
+  EstimateOptions options;
+  options.model = flags.model;
+  options.cluster = flags.cluster;
+  options.sequence = flags.sequence;
+  options.cacheBatch = flags.cacheBatch;
+  options.mfu = flags.mfu;
+  options.tokensPerSecondPerGpu = flags.tokensPerSecond;
+  options.json = flags.json;
+  for (auto [name, text, out] :
+       {std::tuple<StringRef, StringRef, double *>{
+            "tokens", flags.tokens.getValue(), &options.tokens},
+        {"gpu-hours", flags.gpuHours.getValue(), &options.gpuHours}}) {
+    if (text.empty())
+      continue;
+    Expected<double> value = parseCount(text);
+    if (!value) {
+      errs() << "error: --" << name << ": " << toString(value.takeError())
+             << "\n";
+      return 1;
+    }
+    *out = *value;
+  }
+  return runEstimate(options, outs(), errs());
 }
 
 int tessera::clustersCommand(int argc, char **argv) {

@@ -30,6 +30,8 @@ int modelsCommand(int argc, char **argv);
 int scaleCommand(int argc, char **argv);
 int validateCommand(int argc, char **argv);
 int planCommand(int argc, char **argv);
+int explainCommand(int argc, char **argv);
+int estimateCommand(int argc, char **argv);
 int clustersCommand(int argc, char **argv);
 
 } // namespace tessera

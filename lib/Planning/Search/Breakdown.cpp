@@ -75,6 +75,7 @@ json::Object tessera::toJson(const Candidate &c, const PlanProblem &p) {
   double tokens = tokensPerSecond(c, p);
   return json::Object{
       {"layout", toJson(c.layout)},
+      {"layout_text", c.layout.str()},
       {"step_seconds", c.step.seconds},
       {"tokens_per_second", tokens},
       {"tokens_per_second_per_gpu", tokens / double(p.gpus())},

@@ -24,11 +24,9 @@ static bool hasLayout(const PlanProblem &p, const FixedChoices &fixed) {
 /// Why a plain layout with these choices is illegal; "" where it is not.
 static std::string reasonAgainst(const PlanProblem &p,
                                  const FixedChoices &fixed) {
-  Expected<Layout> layout = layoutFrom(fixed, p.gpus(), "");
-  if (!layout) {
-    std::string text = toString(layout.takeError());
-    return StringRef(text).ltrim(": ").str();
-  }
+  Expected<Layout> layout = layoutFrom(fixed, p.gpus());
+  if (!layout)
+    return toString(layout.takeError());
   if (!fixed.get(Choice::SequenceParallel))
     layout->sequenceParallel = p.shape.experts && layout->tp > 1;
   std::string why;

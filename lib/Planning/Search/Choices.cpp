@@ -1,49 +1,18 @@
 //===- Choices.cpp - reading and printing the decisions of a layout -------===//
 #include "Choices.h"
-#include "tessera/Support/Suggest.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
 using namespace llvm;
 using namespace tessera;
 
-namespace {
-struct ChoiceInfo {
-  StringRef name;
-  /// Words of an enumeration, else empty.
-  ArrayRef<StringRef> words;
-  int64_t least;
-};
-} // namespace
-
-static const StringRef kOnOff[] = {"off", "on"};
-static const StringRef kContext[] = {"ring", "all-gather", "ulysses"};
-static const StringRef kRecompute[] = {"none", "selective", "full"};
-static const StringRef kSchedule[] = {"gpipe", "1f1b", "interleaved",
-                                      "zero-bubble"};
-static const StringRef kDispatcher[] = {"all-gather", "all-to-all", "fused"};
-
-static const ChoiceInfo &infoOf(Choice choice) {
-  static const ChoiceInfo table[kNumChoices] = {
-      {"dp", {}, 1},
-      {"tp", {}, 1},
-      {"sp", kOnOff, 0},
-      {"cp", {}, 1},
-      {"cp-kind", kContext, 0},
-      {"pp", {}, 1},
-      {"vpp", {}, 1},
-      {"ep", {}, 1},
-      {"etp", {}, 1},
-      {"zero", {}, 0},
-      {"shard", {}, 0},
-      {"recompute", kRecompute, 0},
-      {"mb", {}, 1},
-      {"schedule", kSchedule, 0},
-      {"dispatcher", kDispatcher, 0},
-  };
-  return table[static_cast<int>(choice)];
+StringRef tessera::nameOf(Choice choice) {
+  static const StringRef names[kNumChoices] = {
+      "dp",    "tp",        "sp", "cp",       "cp-kind",
+      "pp",    "vpp",       "ep", "etp",      "zero",
+      "shard", "recompute", "mb", "schedule", "dispatcher"};
+  return names[static_cast<int>(choice)];
 }
-
-StringRef tessera::nameOf(Choice choice) { return infoOf(choice).name; }
 
 int64_t tessera::valueOf(const Layout &l, Choice choice) {
   switch (choice) {
@@ -132,16 +101,27 @@ void tessera::setValue(Layout &l, Choice choice, int64_t v) {
   }
 }
 
-std::string tessera::formatValue(Choice choice, int64_t value) {
-  const ChoiceInfo &info = infoOf(choice);
-  if (!info.words.empty() && value >= 0 &&
-      value < static_cast<int64_t>(info.words.size()))
-    return info.words[value].str();
-  return std::to_string(value);
+/// The word for the value; "" where the choice is a number.
+static StringRef wordOf(Choice choice, int64_t value) {
+  int i = static_cast<int>(value);
+  switch (choice) {
+  case Choice::ContextKind:
+    return nameOf(static_cast<ContextKind>(i));
+  case Choice::Recompute:
+    return nameOf(static_cast<RecomputeKind>(i));
+  case Choice::Schedule:
+    return nameOf(static_cast<ScheduleKind>(i));
+  case Choice::Dispatcher:
+    return nameOf(static_cast<DispatcherKind>(i));
+  default:
+    return "";
+  }
 }
 
 std::string tessera::formatChoice(Choice choice, int64_t value) {
-  return nameOf(choice).str() + "=" + formatValue(choice, value);
+  StringRef word = wordOf(choice, value);
+  return nameOf(choice).str() + "=" +
+         (word.empty() ? std::to_string(value) : word.str());
 }
 
 bool FixedChoices::allows(const Layout &layout) const {
@@ -151,83 +131,57 @@ bool FixedChoices::allows(const Layout &layout) const {
   return true;
 }
 
-static Expected<int64_t> parseValue(Choice choice, StringRef text,
-                                    StringRef where) {
-  const ChoiceInfo &info = infoOf(choice);
-  if (!info.words.empty()) {
-    for (size_t i = 0; i < info.words.size(); ++i)
-      if (text.equals_insensitive(info.words[i]))
-        return static_cast<int64_t>(i);
-    std::string all;
-    for (StringRef word : info.words)
-      all += (all.empty() ? "" : ", ") + word.str();
-    return makeError(where + ": '" + info.name + "' should be one of " + all +
-                     "; got '" + text + "'" + didYouMean(text, info.words));
-  }
-  int64_t value = 0;
-  if (text.getAsInteger(10, value) || value < info.least || value > (1 << 24))
-    return makeError(where + ": '" + info.name +
-                     "' should be a whole number of at least " +
-                     Twine(info.least) + ", got '" + text + "'");
-  if (choice == Choice::Zero && value > 3)
-    return makeError(where + ": 'zero' should be 0, 1, 2 or 3, got '" + text +
-                     "'");
-  return value;
-}
-
-Expected<FixedChoices> tessera::parseChoices(StringRef text, StringRef where) {
+Expected<FixedChoices> tessera::parseChoices(StringRef text) {
+  Layout layout;
+  SmallVector<StringRef> given;
+  if (Error e = parseLayoutEntries(text, layout, &given))
+    return std::move(e);
   FixedChoices fixed;
-  SmallVector<StringRef> names;
-  for (int i = 0; i < kNumChoices; ++i)
-    names.push_back(nameOf(static_cast<Choice>(i)));
-  std::string normal = text.str();
-  for (char &c : normal)
-    if (c == ' ' || c == ';')
-      c = ',';
-  SmallVector<StringRef> parts;
-  StringRef(normal).split(parts, ',', -1, /*KeepEmpty=*/false);
-  for (StringRef part : parts) {
-    auto [name, value] = part.split('=');
-    const auto *at = llvm::find(names, name.trim());
-    if (at == names.end())
-      return makeError(where + ": unknown axis '" + name.trim() + "'" +
-                       didYouMean(name.trim(), names));
-    auto choice = static_cast<Choice>(at - names.begin());
-    if (!part.contains('=')) {
-      if (choice != Choice::SequenceParallel)
-        return makeError(where + ": '" + name + "' needs a value, like '" +
-                         name + "=2'");
-      value = "on";
-    }
-    Expected<int64_t> parsed = parseValue(choice, value.trim(), where);
-    if (!parsed)
-      return parsed.takeError();
-    if (!fixed.allows(choice, *parsed))
-      return makeError(where + ": '" + formatChoice(choice, *parsed) +
-                       "' contradicts '" +
-                       formatChoice(choice, *fixed.get(choice)) + "'");
-    fixed.set(choice, *parsed);
+  for (StringRef name : given) {
+    int i = 0;
+    while (i < kNumChoices && nameOf(static_cast<Choice>(i)) != name)
+      ++i;
+    if (i == kNumChoices)
+      return makeError("'" + name + "' cannot be fixed: the search decides it");
+    fixed.values[i] = valueOf(layout, static_cast<Choice>(i));
   }
   return fixed;
 }
 
-Expected<Layout> tessera::layoutFrom(const FixedChoices &fixed, int64_t gpus,
-                                     StringRef where) {
+/// Fills in what was not given: dp from the GPUs, the schedule from vpp.
+static Error complete(Layout &l, bool hasDP, bool hasSchedule, int64_t gpus) {
+  if (!hasSchedule && l.vpp > 1)
+    l.schedule = ScheduleKind::Interleaved;
+  if (hasDP)
+    return Error::success();
+  int64_t others = int64_t(l.tp) * l.cp * l.pp;
+  if (gpus % others)
+    return makeError("tp=" + Twine(l.tp) + ", cp=" + Twine(l.cp) + " and pp=" +
+                     Twine(l.pp) + " make groups of " + Twine(others) +
+                     " GPUs, which do not divide " + Twine(gpus));
+  l.dp = int(gpus / others);
+  return Error::success();
+}
+
+Expected<Layout> tessera::layoutFrom(const FixedChoices &fixed, int64_t gpus) {
   Layout l;
   for (int i = 0; i < kNumChoices; ++i)
     if (fixed.values[i])
       setValue(l, static_cast<Choice>(i), *fixed.values[i]);
-  if (!fixed.get(Choice::Schedule) && l.vpp > 1)
-    l.schedule = ScheduleKind::Interleaved;
-  if (!fixed.get(Choice::DP)) {
-    int64_t others = int64_t(l.tp) * l.cp * l.pp;
-    if (gpus % others)
-      return makeError(where + ": tp=" + Twine(l.tp) + ", cp=" + Twine(l.cp) +
-                       " and pp=" + Twine(l.pp) + " make groups of " +
-                       Twine(others) + " GPUs, which do not divide " +
-                       Twine(gpus));
-    l.dp = int(gpus / others);
-  }
+  if (Error e = complete(l, fixed.get(Choice::DP).has_value(),
+                         fixed.get(Choice::Schedule).has_value(), gpus))
+    return std::move(e);
+  return l;
+}
+
+Expected<Layout> tessera::layoutFrom(StringRef text, int64_t gpus) {
+  Layout l;
+  SmallVector<StringRef> given;
+  if (Error e = parseLayoutEntries(text, l, &given))
+    return std::move(e);
+  if (Error e = complete(l, is_contained(given, "dp"),
+                         is_contained(given, "schedule"), gpus))
+    return std::move(e);
   return l;
 }
 
@@ -238,10 +192,10 @@ json::Object tessera::toJson(const Layout &l) {
     int64_t value = valueOf(l, choice);
     if (choice == Choice::SequenceParallel)
       o[nameOf(choice)] = value != 0;
-    else if (infoOf(choice).words.empty())
-      o[nameOf(choice)] = value;
+    else if (StringRef word = wordOf(choice, value); !word.empty())
+      o[nameOf(choice)] = word;
     else
-      o[nameOf(choice)] = formatValue(choice, value);
+      o[nameOf(choice)] = value;
   }
   json::Array chunks;
   for (int n : l.chunkLayers)

@@ -1,9 +1,8 @@
 //===- Choices.h - the decisions of a layout as a table -------------------===//
 //
-// Every field of a layout that a user may fix or a search may vary, with its
-// name, its range of words and how it is read and written. Constraints, the
-// text form of layouts ("dp=8,tp=8,pp=4,mb=1,sp"), JSON and the search for
-// contradictions all go through this table.
+// Every field of a layout that a user may fix and the search varies, under the
+// name that its text form has (Layout::str). Constraints, JSON and the search
+// for contradictions all go through this table.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_LIB_PLANNING_SEARCH_CHOICES_H
@@ -46,8 +45,6 @@ void setValue(Layout &layout, Choice choice, int64_t value);
 
 /// "tp=8", "recompute=full"
 std::string formatChoice(Choice choice, int64_t value);
-/// The value alone: "8", "full", "on".
-std::string formatValue(Choice choice, int64_t value);
 
 /// Values that are fixed, by choice.
 struct FixedChoices {
@@ -63,16 +60,15 @@ struct FixedChoices {
   bool allows(const Layout &layout) const;
 };
 
-/// Reads "dp=8,tp=8,sp,recompute=full" (commas or blanks; a word alone is
-/// switched on). `where` starts the message. Fails on unknown names (with the
-/// nearest), on values out of range and on a name given twice with two values.
-llvm::Expected<FixedChoices> parseChoices(llvm::StringRef text,
-                                          llvm::StringRef where);
+/// Reads "dp=8,tp=8,sp,recompute=full" as parseLayoutEntries does. Fails on
+/// entries that the search decides by itself (layers, overlap).
+llvm::Expected<FixedChoices> parseChoices(llvm::StringRef text);
 
 /// Layout with all that is fixed set; `gpus` supplies dp where it is not fixed.
 /// Fails where the axes do not divide the GPUs.
-llvm::Expected<Layout> layoutFrom(const FixedChoices &fixed, int64_t gpus,
-                                  llvm::StringRef where);
+llvm::Expected<Layout> layoutFrom(const FixedChoices &fixed, int64_t gpus);
+/// The same from text, with everything that a layout's text can say.
+llvm::Expected<Layout> layoutFrom(llvm::StringRef text, int64_t gpus);
 
 llvm::json::Object toJson(const Layout &layout);
 

@@ -51,30 +51,6 @@ void tessera::printBreakdown(const Candidate &c, raw_ostream &out) {
   table.print(out);
 }
 
-static std::string describe(const Layout &l) {
-  std::string s = l.str();
-  if (l.cp > 1)
-    s += (" cp-kind=" + nameOf(l.contextKind)).str();
-  if (l.ep > 1)
-    s += (" dispatcher=" + nameOf(l.dispatcher)).str();
-  if (l.schedule == ScheduleKind::ZeroBubble ||
-      l.schedule == ScheduleKind::GPipe)
-    s += (" schedule=" + nameOf(l.schedule)).str();
-  if (!l.chunkLayers.empty()) {
-    s += " layers=";
-    // Runs of equal chunks as count x layers.
-    for (size_t i = 0; i < l.chunkLayers.size();) {
-      size_t j = i;
-      while (j < l.chunkLayers.size() && l.chunkLayers[j] == l.chunkLayers[i])
-        ++j;
-      s += (i ? "+" : "") + (j - i > 1 ? std::to_string(j - i) + "x" : "") +
-           std::to_string(l.chunkLayers[i]);
-      i = j;
-    }
-  }
-  return s;
-}
-
 static void printRanking(const PlanReport &r, raw_ostream &out) {
   const PlanProblem &p = r.session.problem;
   TextTable table;
@@ -89,7 +65,7 @@ static void printRanking(const PlanReport &r, raw_ostream &out) {
   int rank = 0;
   for (const Candidate &c : r.result.ranked) {
     double slower = c.step.seconds / best - 1;
-    table.row({std::to_string(++rank), describe(c.layout),
+    table.row({std::to_string(++rank), c.layout.str(),
                formatDuration(c.step.seconds),
                rank == 1 ? "" : formatPercent(slower),
                formatNumber(tokensPerSecond(c, p) / double(p.gpus()), 0),
@@ -111,7 +87,7 @@ static void printStudies(const PlanReport &r, raw_ostream &out) {
     if (s.sameLayout)
       out << " and stays the best";
     else if (s.best)
-      out << "; then " << describe(s.best->layout) << " would be best with "
+      out << "; then " << s.best->layout.str() << " would be best with "
           << formatDuration(s.best->step.seconds);
     out << "\n";
   }
@@ -126,7 +102,7 @@ static void printFront(const PlanReport &r, raw_ostream &out) {
                                                 /*mayShrink=*/false);
   for (const Candidate &c : r.front)
     table.row({formatNumber(c.memory.total() / kGiB, 1),
-               formatDuration(c.step.seconds), describe(c.layout)});
+               formatDuration(c.step.seconds), c.layout.str()});
   table.print(out);
 }
 
@@ -148,7 +124,7 @@ static void printSizes(const PlanReport &r, raw_ostream &out) {
     double hours = double(c.gpus) * c.best->step.seconds / batch * 1e12 / 3600;
     table.row({std::to_string(c.gpus), formatDuration(c.best->step.seconds),
                formatNumber(hours, 0),
-               describe(c.best->layout) + (&c == best ? "  <- best" : "")});
+               c.best->layout.str() + (&c == best ? "  <- best" : "")});
   }
   table.print(out);
 }
@@ -180,7 +156,7 @@ void tessera::print(const PlanReport &r, raw_ostream &out) {
     out << (i ? "; " : " ") << r.session.assumptions[i];
   out << "\n\n";
   printRanking(r, out);
-  out << "\nbest: " << describe(best.layout) << "\n";
+  out << "\nbest: " << best.layout.str() << "\n";
   printBreakdown(best, out);
   double gpuHours = double(p.gpus()) * best.step.seconds / tokens * 1e12 / 3600;
   out << "\n1T tokens take "
@@ -194,7 +170,7 @@ void tessera::print(const PlanReport &r, raw_ostream &out) {
   out << "\n";
   if (r.result.ranked.size() > 1) {
     const Candidate &second = r.result.ranked[1];
-    out << "runner-up: " << describe(second.layout) << ", "
+    out << "runner-up: " << second.layout.str() << ", "
         << formatPercent(second.step.seconds / best.step.seconds - 1)
         << " slower";
     std::string why = losses(second.step, best.step);

@@ -62,15 +62,11 @@ Expected<PlanSession> tessera::makeSession(const PlanInput &in) {
   Expected<Cluster> cluster = parseCluster(in.cluster);
   if (!cluster)
     return cluster.takeError();
-  p.model.cluster = *cluster;
-  Expected<StackTraits> traits = stackTraits(in.stack);
-  if (!traits)
-    return traits.takeError();
+  Expected<StepModel> model = makeStepModel(*cluster, in.stack);
+  if (!model)
+    return model.takeError();
   p.stack = in.stack;
-  p.model.traits = *traits;
-  const CostConstants &constants = defaultConstants();
-  p.model.chip = constants.chip(p.model.cluster.chip);
-  p.model.stack = constants.stack(in.stack);
+  p.model = std::move(*model);
   // TorchTitan ships zero-bubble schedules; Megatron-Core has none.
   p.zeroBubble = in.stack == "torchtitan";
   p.positions = s.config.maxPositions;
@@ -89,9 +85,9 @@ Expected<PlanSession> tessera::makeSession(const PlanInput &in) {
       return makeError("--memory: " + toString(limit.takeError()));
     p.memoryLimit = *limit;
   }
-  Expected<FixedChoices> fixed = parseChoices(in.fixed, "--fix");
+  Expected<FixedChoices> fixed = parseChoices(in.fixed);
   if (!fixed)
-    return fixed.takeError();
+    return makeError("--fix: " + toString(fixed.takeError()));
   p.fixed = *fixed;
 
   s.assumptions.push_back(in.precision +

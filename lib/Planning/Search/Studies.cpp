@@ -9,6 +9,7 @@
 #include "Breakdown.h"
 #include "tessera/Support/Suggest.h"
 #include "tessera/Support/Units.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 
 using namespace llvm;
@@ -91,6 +92,47 @@ std::vector<Candidate> tessera::paretoFront(const PlanProblem &problem,
     front.push_back(std::move(next.ranked.front()));
   }
   return front;
+}
+
+std::vector<Change> tessera::singleChanges(const PlanProblem &problem,
+                                           const Candidate &own, bool fits,
+                                           int limit) {
+  // Some choices only make sense together.
+  const std::pair<const char *, std::vector<Choice>> groups[] = {
+      {"the microbatch", {Choice::MicroBatch}},
+      {"recomputation", {Choice::Recompute}},
+      {"virtual stages", {Choice::VPP, Choice::Schedule}},
+      {"sharding", {Choice::Zero, Choice::ShardGroup}},
+      {"sequence parallelism", {Choice::SequenceParallel}},
+      {"tp against dp",
+       {Choice::TP, Choice::DP, Choice::SequenceParallel, Choice::ETP}},
+      {"pp against dp",
+       {Choice::PP, Choice::DP, Choice::VPP, Choice::Schedule}},
+      {"cp against dp", {Choice::CP, Choice::DP, Choice::ContextKind}},
+      {"ep", {Choice::EP, Choice::ETP}},
+      {"the dispatcher", {Choice::Dispatcher}},
+  };
+  std::vector<Change> out;
+  for (const auto &[what, choices] : groups) {
+    PlanProblem p = problem;
+    for (int i = 0; i < kNumChoices; ++i) {
+      auto choice = static_cast<Choice>(i);
+      if (!llvm::is_contained(choices, choice))
+        p.fixed.set(choice, valueOf(own.layout, choice));
+    }
+    SolverOptions options;
+    if (fits)
+      options.incumbent = own.step.seconds * (1 - 1e-3);
+    PlanResult r = solve(p, ClosedFormProvider(p), options);
+    if (!r.ranked.empty())
+      out.push_back({what, std::move(r.ranked.front())});
+  }
+  llvm::sort(out, [](const Change &a, const Change &b) {
+    return a.result.step.seconds < b.result.step.seconds;
+  });
+  if (static_cast<int>(out.size()) > limit)
+    out.erase(out.begin() + limit, out.end());
+  return out;
 }
 
 std::vector<ClusterChoice> tessera::compareSizes(const PlanProblem &problem,

@@ -33,6 +33,17 @@ std::vector<Sensitivity> sensitivity(const PlanProblem &problem,
 std::vector<Candidate> paretoFront(const PlanProblem &problem,
                                    const Candidate &fastest, int limit = 10);
 
+/// What one choice would bring, the others kept.
+struct Change {
+  std::string what; ///< "vpp"
+  Candidate result;
+};
+/// The single changes that make `own` faster (or, where it does not fit, that
+/// make it fit), best first, at most `limit`.
+std::vector<Change> singleChanges(const PlanProblem &problem,
+                                  const Candidate &own, bool fits,
+                                  int limit = 3);
+
 struct ClusterChoice {
   int nodes = 0;
   int64_t gpus = 0;

@@ -167,7 +167,7 @@ public:
   void attentionCore(int64_t queryDim, int64_t valueDim, int64_t heads,
                      int64_t kvHeads);
   void attention();
-  void contextExchange(int64_t heads, int64_t kv);
+  void contextExchange(int64_t queries, int64_t keyValues, int64_t result);
   void denseFfn(int64_t width);
   void experts();
   BlockFeatures take() {
@@ -290,6 +290,7 @@ void Builder::attention() {
     elementwise(double(tokens) * heads * q * 2, 2, 2, 0,
                 KernelClass::Elementwise, 1.0, 4);
     attentionCore(q, v, heads, heads);
+    contextExchange(heads * q, heads * (q + v), heads * v);
     linear(tokens, h, heads * v, 0, type);
   } else {
     int64_t d = s.headDim, kv = std::max<int64_t>(1, s.kvHeads / l.tp);
@@ -304,16 +305,18 @@ void Builder::attention() {
                   KernelClass::Elementwise, 1.0, 2);
     attentionCore(d, d, heads, kv);
     linear(tokens, h, heads * d, fused ? 0 : 2.0 * tokens * heads * d, type);
-    contextExchange(heads, kv);
+    contextExchange(heads * d, 2 * kv * d, heads * d);
   }
   residual();
 }
 
-/// What context parallelism moves around the attention core.
-void Builder::contextExchange(int64_t heads, int64_t kv) {
+/// What context parallelism moves around the attention core; widths of a token
+/// on this rank.
+void Builder::contextExchange(int64_t queries, int64_t keyValues,
+                              int64_t result) {
   if (l.cp <= 1)
     return;
-  double keys = 2.0 * tokens * kv * 2 * s.headDim;
+  double keys = 2.0 * tokens * keyValues;
   switch (l.contextKind) {
   case ContextKind::Ring:
     collective(CollectiveKind::SendRecv, ParallelAxis::CP, keys, l.cp - 1,
@@ -326,9 +329,9 @@ void Builder::contextExchange(int64_t heads, int64_t kv) {
     return;
   case ContextKind::Ulysses:
     collective(CollectiveKind::AllToAll, ParallelAxis::CP,
-               2.0 * tokens * heads * s.headDim + keys, 1, 1);
+               2.0 * tokens * queries + keys, 1, 1);
     collective(CollectiveKind::AllToAll, ParallelAxis::CP,
-               2.0 * tokens * heads * s.headDim, 1, 1);
+               2.0 * tokens * result, 1, 1);
     return;
   }
 }

@@ -49,7 +49,7 @@ TEST(Solver, EqualsEnumerationOnRandomProblems) {
 
 TEST(Solver, FixedChoicesHold) {
   PlanProblem p = denseProblem();
-  p.fixed = llvm::cantFail(parseChoices("tp=2,pp=2,mb=2,recompute=full", ""));
+  p.fixed = llvm::cantFail(parseChoices("tp=2,pp=2,mb=2,recompute=full"));
   ASSERT_FALSE(llvm::errorToBool(p.check()));
   PlanResult r = solve(p, ClosedFormProvider(p), {});
   ASSERT_FALSE(r.ranked.empty());
@@ -113,8 +113,8 @@ TEST(Solver, SkewCostsOnlyWithExpertParallelism) {
   PlanProblem skewed = p;
   skewed.expertSkew = 2;
   for (const char *text : {"dp=8,ep=1,mb=1", "dp=8,ep=8,mb=1"}) {
-    Layout l = llvm::cantFail(
-        layoutFrom(llvm::cantFail(parseChoices(text, "")), 8, ""));
+    Layout l =
+        llvm::cantFail(layoutFrom(llvm::cantFail(parseChoices(text)), 8));
     double even = evaluate(p, ClosedFormProvider(p), l).step.seconds;
     double uneven =
         evaluate(skewed, ClosedFormProvider(skewed), l).step.seconds;

@@ -8,11 +8,8 @@ using namespace tessera::test;
 
 namespace {
 
-std::string why(const PlanProblem &p, const char *layout) {
-  auto fixed = parseChoices(layout, "layout");
-  if (!fixed)
-    return llvm::toString(fixed.takeError());
-  auto l = layoutFrom(*fixed, p.gpus(), "layout");
+std::string why(const PlanProblem &p, llvm::StringRef layout) {
+  auto l = layoutFrom(layout, p.gpus());
   if (!l)
     return llvm::toString(l.takeError());
   return llvm::toString(p.verify(*l));
@@ -128,7 +125,7 @@ TEST(Verify, EveryLayoutOfTheSpaceIsLegal) {
 }
 
 std::string checked(PlanProblem p, const char *fixed) {
-  p.fixed = llvm::cantFail(parseChoices(fixed, ""));
+  p.fixed = llvm::cantFail(parseChoices(fixed));
   return llvm::toString(p.check());
 }
 

@@ -1,0 +1,63 @@
+//===- Accounting.cpp - parameters, FLOPs, memory, time and energy --------===//
+#include "Accounting.h"
+#include "tessera/Support/Error.h"
+#include "tessera/Support/Units.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace llvm;
+using namespace tessera;
+
+ModelState tessera::modelState(double parameters) {
+  return {2 * parameters, 2 * parameters, 12 * parameters};
+}
+
+int64_t tessera::minimumGPUs(double bytes, double bytesPerGPU) {
+  return std::max<int64_t>(1, int64_t(std::ceil(bytes / bytesPerGPU)));
+}
+
+Expected<TrainingCost> tessera::trainingCost(const TrainingRun &r) {
+  int given = (r.mfu != 0) + (r.gpuHours != 0) + (r.tokensPerSecondPerGPU != 0);
+  if (given != 1)
+    return makeError("give one of --mfu, --gpu-hours and --tokens-per-second; "
+                     "the others follow from it");
+  for (double value : {r.parameters, r.tokens, r.peak,
+                       std::max({r.mfu, r.gpuHours, r.tokensPerSecondPerGPU})})
+    if (!(value > 0))
+      return makeError("parameters, tokens, peak and utilisation must be "
+                       "positive, got " +
+                       formatNumber(value, 3));
+  TrainingCost c;
+  c.flops = 6 * r.parameters * r.tokens;
+  double secondsAtPeak = c.flops / r.peak; // of one GPU
+  if (r.mfu > 0)
+    c.mfu = r.mfu;
+  else if (r.gpuHours > 0)
+    c.mfu = secondsAtPeak / (r.gpuHours * 3600);
+  else
+    c.mfu = 6 * r.parameters * r.tokensPerSecondPerGPU / r.peak;
+  if (c.mfu > 1)
+    return makeError("that is " + formatPercent(c.mfu) +
+                     " of the peak; at most 100 % is possible");
+  c.gpuHours = secondsAtPeak / c.mfu / 3600;
+  c.tokensPerSecondPerGPU = c.mfu * r.peak / (6 * r.parameters);
+  if (r.gpus > 0)
+    c.days = c.gpuHours / 24 / double(r.gpus);
+  c.energyWattHours = c.gpuHours * r.powerWatts * kPowerUsageEffectiveness;
+  return c;
+}
+
+double tessera::cacheBytes(const ModelConfig &c, int64_t sequence,
+                           double elementBytes) {
+  // Keys and values of a position in one layer; latent attention keeps the
+  // compressed row and the shared rotary key (arXiv 2405.04434, section 2.1.3).
+  double row = c.latent
+                   ? double(c.latent->kvRank + c.latent->ropeDim)
+                   : 2.0 * double(c.kvHeads ? c.kvHeads : c.heads) * c.headDim;
+  double positions = 0;
+  for (int64_t layer = 0; layer < c.layers; ++layer) {
+    int64_t window = layer < int64_t(c.windows.size()) ? c.windows[layer] : 0;
+    positions += double(window > 0 ? std::min(window, sequence) : sequence);
+  }
+  return positions * row * elementBytes;
+}

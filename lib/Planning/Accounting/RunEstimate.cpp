@@ -1,0 +1,229 @@
+//===- RunEstimate.cpp - tessera estimate ---------------------------------===//
+#include "Accounting.h"
+#include "lib/Planning/Search/Problem.h"
+#include "tessera/Hardware/Cluster.h"
+#include "tessera/Planning/Plan.h"
+#include "tessera/Support/Table.h"
+#include "tessera/Support/Units.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <algorithm>
+
+using namespace llvm;
+using namespace tessera;
+
+namespace {
+/// What is estimated, before it is printed.
+struct Estimate {
+  std::string name;
+  std::optional<ModelConfig> config; ///< absent for a bare parameter count
+  double total = 0, active = 0;
+  int64_t sequence = 0;
+  /// FLOPs of training on one token: 6 N, and counted with attention over all
+  /// positions or over the earlier ones only.
+  double sixN = 0;
+  std::optional<double> full, causal;
+  ModelState state;
+  std::optional<double> cache; ///< bytes of one sequence
+  int64_t cacheBatch = 1;
+  std::optional<Cluster> cluster;
+  std::optional<TrainingCost> training;
+  double tokens = 0;
+
+  double inferenceBytes() const {
+    return state.weights + cache.value_or(0) * double(cacheBatch);
+  }
+};
+} // namespace
+
+static Error readSizes(const EstimateOptions &o, Estimate &e) {
+  e.name = o.model;
+  // A bare size, "6.7B", where there is no file or shipped model of that name.
+  Expected<double> count = parseCount(o.model);
+  if (count && *count > 0) {
+    e.total = e.active = *count;
+    return Error::success();
+  }
+  consumeError(count.takeError());
+  Expected<ModelConfig> config = readModelConfig(o.model);
+  if (!config)
+    return config.takeError();
+  e.config = std::move(*config);
+  e.total = double(e.config->numParameters());
+  e.active = double(e.config->numActiveParameters());
+  int64_t positions = e.config->maxPositions;
+  e.sequence = o.sequence;
+  if (e.sequence == 0)
+    e.sequence = positions > 0 ? std::min<int64_t>(positions, 4096) : 4096;
+  if (e.sequence < 1)
+    return makeError("--sequence must be at least 1, got " + Twine(o.sequence));
+  ModelShape shape = shapeOf(*e.config, e.sequence);
+  FlopConvention convention;
+  e.full = conventionalFlops(shape, 1, convention) / double(e.sequence);
+  convention.causalHalved = true;
+  e.causal = conventionalFlops(shape, 1, convention) / double(e.sequence);
+  e.cache = cacheBytes(*e.config, e.sequence);
+  return Error::success();
+}
+
+static Error chipOf(const EstimateOptions &o, Estimate &e) {
+  if (o.cluster.empty())
+    return Error::success();
+  bool chipOnly = !StringRef(o.cluster).contains(':') &&
+                  !StringRef(o.cluster).ends_with(".json");
+  Expected<Cluster> cluster =
+      parseCluster(chipOnly ? o.cluster + ":1" : o.cluster);
+  if (!cluster)
+    return cluster.takeError();
+  e.cluster = *cluster;
+  return Error::success();
+}
+
+static Error readTraining(const EstimateOptions &o, Estimate &e) {
+  bool asked = o.mfu != 0 || o.gpuHours != 0 || o.tokensPerSecondPerGpu != 0;
+  if (!asked && o.tokens == 0)
+    return Error::success();
+  if (!e.cluster)
+    return makeError("time and utilisation depend on the chip: give --cluster");
+  if (!(o.tokens > 0))
+    return makeError("give the training tokens: --tokens 1.4T");
+  TrainingRun run;
+  run.parameters = e.active;
+  run.tokens = e.tokens = o.tokens;
+  run.peak = e.cluster->chip.peak(DataType::BF16);
+  run.powerWatts = e.cluster->chip.powerWatts;
+  bool whole = StringRef(o.cluster).contains(':') ||
+               StringRef(o.cluster).ends_with(".json");
+  run.gpus = whole ? e.cluster->numGPUs() : 0;
+  run.mfu = o.mfu;
+  run.gpuHours = o.gpuHours;
+  run.tokensPerSecondPerGPU = o.tokensPerSecondPerGpu;
+  if (!asked)
+    run.mfu = 0.4; // a usual value; printed
+  Expected<TrainingCost> cost = trainingCost(run);
+  if (!cost)
+    return cost.takeError();
+  e.training = *cost;
+  return Error::success();
+}
+
+static void printEstimate(const Estimate &e, raw_ostream &out) {
+  TextTable t;
+  t.column(e.name, TextTable::Align::Left, false)
+      .column("")
+      .column("", TextTable::Align::Left);
+  auto row = [&](std::string what, std::string value, std::string note = "") {
+    t.row({std::move(what), std::move(value), std::move(note)});
+  };
+  row("parameters", formatCount(e.total));
+  if (e.active != e.total)
+    row("active parameters", formatCount(e.active), "  of each token");
+  row("training FLOPs per token", formatCount(e.sixN), "  6 N");
+  if (e.full)
+    row("", formatCount(*e.full),
+        "  counted, attention over all " + std::to_string(e.sequence) +
+            " positions");
+  if (e.causal)
+    row("", formatCount(*e.causal), "  counted, attention over earlier ones");
+  t.rule();
+  row("training state", formatNumber(e.state.total() / 1e9, 1) + " GB",
+      "  16 bytes a parameter, activations apart");
+  row("  weights", formatNumber(e.state.weights / 1e9, 1) + " GB", "  16 bits");
+  row("  gradients", formatNumber(e.state.gradients / 1e9, 1) + " GB",
+      "  16 bits");
+  row("  optimizer", formatNumber(e.state.optimizer / 1e9, 1) + " GB",
+      "  32-bit master weights and both moments of Adam");
+  if (e.cache) {
+    row("key-value cache", formatBytes(*e.cache),
+        "  of one sequence of " + std::to_string(e.sequence) + ", 16 bits");
+    row("inference", formatNumber(e.inferenceBytes() / 1e9, 1) + " GB",
+        "  weights and the cache of " + std::to_string(e.cacheBatch) +
+            (e.cacheBatch == 1 ? " sequence" : " sequences"));
+  }
+  if (e.cluster) {
+    double memory = e.cluster->chip.memoryBytes;
+    t.rule();
+    std::string chip = "  " + e.cluster->chip.name + ", " + formatBytes(memory);
+    row("GPUs that hold the training state",
+        std::to_string(minimumGPUs(e.state.total(), memory)), chip);
+    row("GPUs that hold it for inference",
+        std::to_string(minimumGPUs(e.inferenceBytes(), memory)), chip);
+  }
+  if (e.training) {
+    const TrainingCost &c = *e.training;
+    t.rule();
+    row("training FLOPs", formatv("{0:e3}", c.flops).str(),
+        "  6 N D, " + formatCount(e.tokens) + " tokens");
+    row("utilisation (MFU)", formatPercent(c.mfu),
+        "  of " + formatNumber(e.cluster->chip.peak(DataType::BF16) / 1e12, 0) +
+            " TFLOP/s");
+    row("tokens per second and GPU", formatNumber(c.tokensPerSecondPerGPU, 0));
+    row("GPU-hours", formatNumber(c.gpuHours, 0));
+    if (c.days > 0)
+      row("days", formatNumber(c.days, 1),
+          "  on " + std::to_string(e.cluster->numGPUs()) + " GPUs");
+    row("energy", formatNumber(c.energyWattHours / 1e6, 0) + " MWh",
+        "  " + formatNumber(e.cluster->chip.powerWatts, 0) +
+            " W a GPU, PUE 1.1");
+  }
+  t.print(out);
+}
+
+static json::Value estimateJson(const Estimate &e) {
+  json::Object o{{"model", e.name},
+                 {"parameters", e.total},
+                 {"active_parameters", e.active},
+                 {"flops_per_token_6n", e.sixN},
+                 {"training_state_bytes", e.state.total()},
+                 {"weight_bytes", e.state.weights},
+                 {"gradient_bytes", e.state.gradients},
+                 {"optimizer_bytes", e.state.optimizer}};
+  if (e.config) {
+    o["sequence"] = e.sequence;
+    o["flops_per_token_counted"] = *e.full;
+    o["flops_per_token_counted_causal"] = *e.causal;
+    o["cache_bytes_per_sequence"] = *e.cache;
+    o["inference_bytes"] = e.inferenceBytes();
+  }
+  if (e.cluster) {
+    double memory = e.cluster->chip.memoryBytes;
+    o["chip"] = e.cluster->chip.name;
+    o["min_gpus_training"] = minimumGPUs(e.state.total(), memory);
+    o["min_gpus_inference"] = minimumGPUs(e.inferenceBytes(), memory);
+  }
+  if (e.training) {
+    const TrainingCost &c = *e.training;
+    o["training_flops"] = c.flops;
+    o["mfu"] = c.mfu;
+    o["gpu_hours"] = c.gpuHours;
+    o["tokens_per_second_per_gpu"] = c.tokensPerSecondPerGPU;
+    if (c.days > 0)
+      o["days"] = c.days;
+    o["energy_mwh"] = c.energyWattHours / 1e6;
+  }
+  return json::Value(std::move(o));
+}
+
+int tessera::runEstimate(const EstimateOptions &o, raw_ostream &out,
+                         raw_ostream &err) {
+  Estimate e;
+  auto fail = [&](const Twine &message) {
+    err << "error: " << message << "\n";
+    return 1;
+  };
+  if (o.cacheBatch < 1)
+    return fail("--cache-batch must be at least 1, got " + Twine(o.cacheBatch));
+  e.cacheBatch = o.cacheBatch;
+  if (Error error = readSizes(o, e))
+    return fail(toString(std::move(error)));
+  e.sixN = 6 * e.active;
+  e.state = modelState(e.total);
+  if (Error error = chipOf(o, e))
+    return fail(toString(std::move(error)));
+  if (Error error = readTraining(o, e))
+    return fail(toString(std::move(error)));
+  if (o.json)
+    out << formatv("{0:2}\n", estimateJson(e));
+  else
+    printEstimate(e, out);
+  return 0;
+}

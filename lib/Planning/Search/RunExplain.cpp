@@ -1,0 +1,127 @@
+//===- RunExplain.cpp - tessera explain -----------------------------------===//
+#include "Report.h"
+#include "tessera/Support/Units.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace llvm;
+using namespace tessera;
+
+namespace {
+struct Explanation {
+  Candidate own;
+  bool fits = true;
+  std::optional<Candidate> best;
+  std::vector<Change> changes;
+};
+} // namespace
+
+static Expected<Layout> readLayout(const PlanSession &s, StringRef text) {
+  if (text.empty())
+    return makeError("give the layout to explain: --layout "
+                     "\"tp=8,pp=4,mb=1,sp\"");
+  Expected<Layout> layout = layoutFrom(text, s.problem.gpus());
+  if (!layout)
+    return layout.takeError();
+  if (Error e = s.problem.verify(*layout))
+    return makeError("--layout is not legal: " + toString(std::move(e)));
+  return *layout;
+}
+
+static void printExplanation(const PlanSession &s, const Explanation &x,
+                  raw_ostream &out) {
+  const PlanProblem &p = s.problem;
+  out << p.name << " on " << p.model.cluster.str() << ", " << p.gpus()
+      << " GPUs\nassumed:";
+  for (size_t i = 0; i < s.assumptions.size(); ++i)
+    out << (i ? "; " : " ") << s.assumptions[i];
+  out << "\n\nyour layout: " << x.own.layout.str() << "\n";
+  printBreakdown(x.own, out);
+  double over = x.own.memory.total() - p.memoryLimit;
+  if (!x.fits)
+    out << "\nit does not fit: " << formatBytes(over)
+        << " more than the limit of " << formatBytes(p.memoryLimit)
+        << " on stage " << x.own.memory.stage << "\n";
+  if (!x.best) {
+    out << "\nno other layout fits either\n";
+    return;
+  }
+  out << "\nbest layout: " << x.best->layout.str() << "\n";
+  printBreakdown(*x.best, out);
+  double loss = x.own.step.seconds / x.best->step.seconds - 1;
+  out << "\n";
+  if (x.fits && loss < 5e-4) {
+    out << "your layout is as good as the best\n";
+    return;
+  }
+  if (loss > 0) {
+    out << "your layout loses " << formatPercent(loss);
+    std::string why = losses(x.own.step, x.best->step);
+    if (!why.empty())
+      out << ": " << why;
+    out << "\n";
+  } else {
+    out << "your layout would be " << formatPercent(-loss)
+        << " faster than the best that fits\n";
+  }
+  for (const Change &c : x.changes) {
+    out << "changing " << c.what << " alone ";
+    if (x.fits)
+      out << "gains "
+          << formatPercent(x.own.step.seconds / c.result.step.seconds - 1);
+    else
+      out << "fits with " << formatDuration(c.result.step.seconds);
+    out << ": " << c.result.layout.str() << "\n";
+  }
+}
+
+static json::Value explanationJson(const PlanSession &s, const Explanation &x) {
+  const PlanProblem &p = s.problem;
+  json::Object o{{"model", p.name},
+                 {"cluster", p.model.cluster.str()},
+                 {"sequence", p.workload.sequence},
+                 {"global_batch", p.workload.globalBatch},
+                 {"fits", x.fits},
+                 {"own", toJson(x.own, p)}};
+  if (x.best) {
+    o["best"] = toJson(*x.best, p);
+    o["loss"] = x.own.step.seconds / x.best->step.seconds - 1;
+  }
+  json::Array changes;
+  for (const Change &c : x.changes)
+    changes.push_back(json::Object{{"choice", c.what},
+                                   {"layout", toJson(c.result.layout)},
+                                   {"step_seconds", c.result.step.seconds}});
+  o["changes"] = std::move(changes);
+  return json::Value(std::move(o));
+}
+
+int tessera::runExplain(const ExplainOptions &o, raw_ostream &out,
+                        raw_ostream &err) {
+  auto fail = [&](const Twine &message) {
+    err << "error: " << message << "\n";
+    return 1;
+  };
+  Expected<PlanSession> session = makeSession(o.input);
+  if (!session)
+    return fail(toString(session.takeError()));
+  Expected<Layout> layout = readLayout(*session, o.layout);
+  if (!layout)
+    return fail(toString(layout.takeError()));
+  const PlanProblem &p = session->problem;
+  ClosedFormProvider provider(p);
+  Explanation x;
+  x.own = evaluate(p, provider, *layout);
+  x.fits = x.own.memory.total() <= p.memoryLimit;
+  PlanResult result = solve(p, provider, {});
+  if (!result.ranked.empty())
+    x.best = std::move(result.ranked.front());
+  // A layout outside the searched space may beat it.
+  if (x.fits && (!x.best || x.own.step.seconds < x.best->step.seconds))
+    x.best = x.own;
+  x.changes = singleChanges(p, x.own, x.fits);
+  if (o.json)
+    out << formatv("{0:2}\n", explanationJson(*session, x));
+  else
+    printExplanation(*session, x, out);
+  return 0;
+}
