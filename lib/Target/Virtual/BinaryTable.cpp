@@ -10,6 +10,7 @@
 
 #include "tessera/Runtime/BinaryTable.h"
 #include "tessera/Target/DeviceBinary.h"
+#include "tessera/Target/VirtualTarget.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -44,7 +45,7 @@ public:
     SmallVector<StringRef> names = kernelNames(binary);
     if (names.empty())
       return binary.emitOpError()
-             << "names no kernels; make it with createDeviceBinary";
+             << "names no kernels: no object has the property 'kernels'";
     SmallVector<llvm::Constant *> kernels;
     for (StringRef name : names)
       kernels.push_back(text(name));

@@ -9,9 +9,10 @@
 #include "HarnessFixture.h"
 
 #include "tessera/Target/DeviceBinary.h"
+#include "tessera/Target/Executable.h"
+#include "tessera/Target/VirtualTarget.h"
 
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -70,6 +71,9 @@ TEST(BinaryTable, LaunchesThroughTheTable) {
   auto module = mlir::parseSourceString<mlir::ModuleOp>(program, &context);
   ASSERT_TRUE(module);
   mlir::PassManager passes(&context);
+  AttachTargetsOptions targets;
+  targets.chips = {"sm_80", "sm_90"};
+  passes.addPass(createAttachTargets(targets));
   buildDevicePipeline(passes);
   ASSERT_TRUE(succeeded(passes.run(*module)));
   // The launch takes what the lowered kernel takes: pointers.
@@ -79,21 +83,19 @@ TEST(BinaryTable, LaunchesThroughTheTable) {
   text.insert(text.rfind('}'), hostFunction);
   module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
   ASSERT_TRUE(module);
-  DeviceBinaryOptions options;
-  options.chips = {"sm_80", "sm_90"};
-  options.cubin = false;
-  options.virtualTarget =
-      kernel::VirtualTargetAttr::get(&context, 3, "native", "", false);
-  auto binary = createDeviceBinary(
-      *module->getOps<mlir::gpu::GPUModuleOp>().begin(), options);
-  ASSERT_TRUE(succeeded(binary));
-  EXPECT_EQ(kernelNames(*binary),
+  mlir::PassManager serialize(&context);
+  SerializeKernelsOptions ptx;
+  ptx.ptxOnly = true;
+  serialize.addPass(createSerializeKernels(ptx));
+  ASSERT_TRUE(succeeded(serialize.run(*module)));
+  mlir::gpu::BinaryOp binary = *module->getOps<mlir::gpu::BinaryOp>().begin();
+  EXPECT_EQ(kernelNames(binary),
             (llvm::SmallVector<llvm::StringRef>{"first", "scale"}));
-  std::string object = extractVirtualObject(*binary).str();
+  std::string object = extractVirtualObject(binary).str();
   ASSERT_EQ(object.substr(1, 3), "ELF");
 
   auto llvmContext = std::make_unique<llvm::LLVMContext>();
-  auto host = mlir::translateModuleToLLVMIR(*module, *llvmContext);
+  auto host = translateHostModule(*module, *llvmContext);
   ASSERT_TRUE(host);
   // Nothing may run before main.
   EXPECT_EQ(host->getNamedGlobal("llvm.global_ctors"), nullptr);
