@@ -15,6 +15,7 @@
 #include "tessera/Pipelines/Registration.h"
 #include "tessera/Support/File.h"
 #include "tessera/Target/DeviceBinary.h"
+#include "tessera/Target/VirtualTarget.h"
 #include "tessera/Target/DevicePipeline.h"
 #include "tessera/Target/Executable.h"
 #include "tessera/Target/Ptx.h"
