@@ -15,10 +15,10 @@
 #include "tessera/Pipelines/Registration.h"
 #include "tessera/Support/File.h"
 #include "tessera/Target/DeviceBinary.h"
-#include "tessera/Target/VirtualTarget.h"
 #include "tessera/Target/DevicePipeline.h"
 #include "tessera/Target/Executable.h"
 #include "tessera/Target/Ptx.h"
+#include "tessera/Target/VirtualTarget.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "llvm/IR/IRBuilder.h"
