@@ -17,6 +17,8 @@ static const tessera::Command kCommands[] = {
     {"scale", "model and token sizes for a compute budget", tessera::scaleCommand},
     {"validate", "predictions against published measurements",
      tessera::validateCommand},
+    {"export", "a layout as a training framework's file, and back",
+     tessera::exportCommand},
     {"phases", "the phases of the compiler", tessera::phasesCommand},
 };
 

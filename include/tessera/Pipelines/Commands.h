@@ -33,6 +33,7 @@ int planCommand(int argc, char **argv);
 int explainCommand(int argc, char **argv);
 int estimateCommand(int argc, char **argv);
 int clustersCommand(int argc, char **argv);
+int exportCommand(int argc, char **argv);
 
 } // namespace tessera
 

@@ -1,0 +1,305 @@
+//===- Export.cpp - registry, what a file loses, reading of any file ------===//
+#include "tessera/Planning/Export.h"
+
+#include "Format.h"
+#include "tessera/Support/Error.h"
+#include "tessera/Support/File.h"
+#include "tessera/Support/Suggest.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Path.h"
+#include <numeric>
+
+using namespace llvm;
+using namespace tessera;
+using namespace tessera::exports;
+
+static const Format *const kFormats[] = {
+    &kMegatron,  &kMegatronBridge, &kNemo,      &kTorchTitan,
+    &kDeepSpeed, &kNanotron,       &kAccelerate};
+
+std::vector<FrameworkName> tessera::frameworkNames() {
+  std::vector<FrameworkName> names;
+  for (const Format *format : kFormats)
+    names.push_back({format->name, format->title, format->fileName});
+  return names;
+}
+
+static Expected<const Format *> findFormat(StringRef name) {
+  SmallVector<StringRef> names;
+  for (const Format *format : kFormats) {
+    if (name == format->name)
+      return format;
+    names.push_back(format->name);
+  }
+  return makeError("unknown framework '" + name + "'" +
+                   didYouMean(name, names) + "; the frameworks are " +
+                   join(names, ", "));
+}
+
+//===----------------------------------------------------------------------===//
+// Fields
+//===----------------------------------------------------------------------===//
+
+SmallVector<int, 8> exports::evenChunks(int64_t layers, int64_t chunks) {
+  SmallVector<int, 8> out(chunks, static_cast<int>(layers / chunks));
+  for (int64_t i = 0; i < layers % chunks; ++i)
+    ++out[i];
+  return out;
+}
+
+Layout tessera::withoutMootFields(const Layout &layout) {
+  Layout l = layout;
+  const Layout usual;
+  if (l.pp == 1) {
+    l.vpp = 1;
+    l.schedule = usual.schedule;
+    l.overlapPipeline = usual.overlapPipeline;
+  }
+  // 1F1B with virtual stages is the interleaved schedule.
+  if (l.vpp == 1 && l.schedule == ScheduleKind::Interleaved)
+    l.schedule = ScheduleKind::OneFOneB;
+  if (l.vpp > 1 && l.schedule == ScheduleKind::OneFOneB)
+    l.schedule = ScheduleKind::Interleaved;
+  int64_t layers =
+      std::accumulate(l.chunkLayers.begin(), l.chunkLayers.end(), int64_t(0));
+  if (l.pp == 1 || l.chunkLayers == evenChunks(layers, l.pp * l.vpp))
+    l.chunkLayers.clear();
+  if (l.tp == 1)
+    l.sequenceParallel = usual.sequenceParallel;
+  if (l.tp == 1)
+    l.overlapTensorParallel = usual.overlapTensorParallel;
+  if (l.cp == 1)
+    l.contextKind = usual.contextKind;
+  if (l.ep == 1) {
+    l.dispatcher = usual.dispatcher;
+    l.overlapExperts = usual.overlapExperts;
+  }
+  bool replicated = l.dp * l.cp > 1;
+  if (!replicated)
+    l.overlapGradients = usual.overlapGradients;
+  if (l.shardRanks() == 1)
+    l.zeroStage = 0;
+  if (l.zeroStage == 0) {
+    l.shardGroup = 0;
+    l.overlapParameters = usual.overlapParameters;
+  }
+  if (l.shardGroup == l.dp)
+    l.shardGroup = 0;
+  return l;
+}
+
+std::vector<std::pair<StringLiteral, std::string>>
+exports::fieldTexts(const Layout &l) {
+  auto number = [](int64_t n) { return std::to_string(n); };
+  auto yes = [](bool b) { return std::string(b ? "yes" : "no"); };
+  std::string layers;
+  for (int n : l.chunkLayers)
+    layers += (layers.empty() ? "" : "+") + std::to_string(n);
+  return {{"dp", number(l.dp)},
+          {"shard", l.shardGroup ? number(l.shardGroup) : "all of dp"},
+          {"zero", number(l.zeroStage)},
+          {"tp", number(l.tp)},
+          {"sp", yes(l.sequenceParallel)},
+          {"cp", number(l.cp)},
+          {"cp-kind", nameOf(l.contextKind).str()},
+          {"pp", number(l.pp)},
+          {"vpp", number(l.vpp)},
+          {"layers", layers.empty() ? "even" : layers},
+          {"ep", number(l.ep)},
+          {"etp", number(l.etp)},
+          {"recompute", nameOf(l.recompute).str()},
+          {"mb", number(l.microBatch)},
+          {"schedule", nameOf(l.schedule).str()},
+          {"dispatcher", nameOf(l.dispatcher).str()},
+          {"no-grad-overlap", yes(!l.overlapGradients)},
+          {"no-param-overlap", yes(!l.overlapParameters)},
+          {"no-tp-overlap", yes(!l.overlapTensorParallel)},
+          {"ep-overlap", yes(l.overlapExperts)},
+          {"no-pp-overlap", yes(!l.overlapPipeline)}};
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+void exports::settleDataParallel(SettingsReader &reader,
+                                 const FrameworkReadOptions &options,
+                                 int64_t stated, StringRef how,
+                                 FrameworkRun &run) {
+  if (reader.failed())
+    return;
+  int64_t gpus = options.gpus ? options.gpus : stated;
+  if (gpus == 0)
+    return reader.failWhole("the file does not state the number of GPUs (" +
+                            how + "); give it (--gpus N)");
+  if (options.gpus && stated && options.gpus != stated)
+    run.notes.push_back("the file is for " + std::to_string(stated) +
+                        " GPUs; it is read for " + std::to_string(gpus));
+  Layout &l = run.layout;
+  int64_t others = int64_t(l.tp) * l.cp * l.pp;
+  if (gpus % others != 0)
+    return reader.failWhole("tp*cp*pp = " + Twine(others) +
+                            " does not divide the " + Twine(gpus) + " GPUs");
+  l.dp = static_cast<int>(gpus / others);
+}
+
+static Expected<FrameworkRun> readAs(const Format &format,
+                                     ArrayRef<Setting> settings,
+                                     StringRef where,
+                                     const FrameworkReadOptions &options) {
+  SettingsReader reader(settings, where);
+  FrameworkRun run;
+  run.format = format.name.str();
+  run.workload.globalBatch = 0;
+  run.workload.sequence = 0;
+  format.read(reader, options, run);
+  if (Error error = reader.takeError())
+    return std::move(error);
+  if (Error error = run.layout.check())
+    return makeError(where + ": " + toString(std::move(error)));
+  return run;
+}
+
+/// The syntax that a file's name, or else its text, speaks for.
+static Syntax guessSyntax(StringRef text, StringRef where) {
+  StringRef ending = sys::path::extension(where);
+  if (ending == ".toml")
+    return Syntax::Toml;
+  if (ending == ".json")
+    return Syntax::Json;
+  if (ending == ".yaml" || ending == ".yml")
+    return Syntax::Yaml;
+  StringRef start = text.ltrim();
+  if (start.starts_with("{"))
+    return Syntax::Json;
+  if (ending == ".sh" || start.starts_with("#!") || text.contains("--"))
+    return Syntax::Arguments;
+  if (start.starts_with("[") || text.contains("\n["))
+    return Syntax::Toml;
+  return Syntax::Yaml;
+}
+
+Expected<FrameworkRun>
+tessera::readFrameworkText(StringRef text, StringRef where,
+                           const FrameworkReadOptions &options) {
+  if (!options.format.empty()) {
+    Expected<const Format *> format = findFormat(options.format);
+    if (!format)
+      return format.takeError();
+    Expected<Settings> settings = readSettings((*format)->syntax, text, where);
+    if (!settings)
+      return settings.takeError();
+    return readAs(**format, *settings, where, options);
+  }
+  Syntax syntax = guessSyntax(text, where);
+  Expected<Settings> settings = readSettings(syntax, text, where);
+  if (!settings)
+    return settings.takeError();
+  SmallVector<StringRef> names;
+  for (const Format *format : kFormats) {
+    names.push_back(format->name);
+    if (format->syntax == syntax && format->recognises(*settings))
+      return readAs(*format, *settings, where, options);
+  }
+  return makeError(where +
+                   ": this is no file of a framework that is known; if "
+                   "it is, name the framework (" +
+                   join(names, ", ") + ")");
+}
+
+Expected<FrameworkRun>
+tessera::readFrameworkFile(StringRef path,
+                           const FrameworkReadOptions &options) {
+  Expected<std::string> text = readFile(path);
+  if (!text)
+    return text.takeError();
+  return readFrameworkText(*text, path, options);
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+static Error checkInput(const ExportInput &input) {
+  const Layout &l = input.layout;
+  if (Error error = l.check())
+    return error;
+  int64_t each = l.dp * l.microBatch, global = input.workload.globalBatch;
+  if (global < 0 || (global > 0 && global % each != 0))
+    return makeError("the global batch must be a multiple of dp*mb = " +
+                     Twine(each) + ", got " + Twine(global));
+  int64_t layers =
+      std::accumulate(l.chunkLayers.begin(), l.chunkLayers.end(), int64_t(0));
+  if (!l.chunkLayers.empty() && input.layers > 0 && layers != input.layers)
+    return makeError("layout: 'layers' adds up to " + Twine(layers) +
+                     ", but the model has " + Twine(input.layers));
+  return Error::success();
+}
+
+/// A sentence for each field that `run` has otherwise than `input`.
+static std::vector<std::string> losses(const Format &format,
+                                       const ExportInput &input,
+                                       const FrameworkRun &run) {
+  std::vector<std::string> out;
+  auto lose = [&](StringRef field, const std::string &wanted,
+                  const std::string &got) {
+    StringRef why = format.whyNot(field, input.layout);
+    std::string reason = why.empty()
+                             ? (format.title + " has no setting for it").str()
+                             : why.str();
+    out.push_back(
+        (field + " = " + wanted + ": " + reason + "; the file means " + got)
+            .str());
+  };
+  auto wanted = fieldTexts(input.layout);
+  auto got = fieldTexts(withoutMootFields(run.layout));
+  for (auto [w, g] : zip(wanted, got))
+    if (w.second != g.second)
+      lose(w.first, w.second, g.second);
+  auto number = [](int64_t n) {
+    return n ? std::to_string(n) : std::string("nothing");
+  };
+  const Workload &a = input.workload, &b = run.workload;
+  if (a.globalBatch > 0 && a.globalBatch != b.globalBatch)
+    lose("global batch", number(a.globalBatch), number(b.globalBatch));
+  if (a.sequence > 0 && a.sequence != b.sequence)
+    lose("sequence length", number(a.sequence), number(b.sequence));
+  return out;
+}
+
+Expected<ExportedFile> tessera::exportLayout(StringRef name,
+                                             const ExportInput &given) {
+  Expected<const Format *> format = findFormat(name);
+  if (!format)
+    return format.takeError();
+  if (Error error = checkInput(given))
+    return std::move(error);
+  ExportInput input = given;
+  input.layout = withoutMootFields(given.layout);
+  Settings settings;
+  (*format)->write(input, settings);
+  std::string bare = writeSettings((*format)->syntax, settings, {});
+
+  FrameworkReadOptions options;
+  options.format = name.str();
+  options.layers = input.layers;
+  // Only where the file cannot say; a number of its own is left to it.
+  Expected<FrameworkRun> run =
+      readFrameworkText(bare, (*format)->fileName, options);
+  if (!run) {
+    consumeError(run.takeError());
+    options.gpus = input.layout.numGPUs();
+    run = readFrameworkText(bare, (*format)->fileName, options);
+    if (!run)
+      return run.takeError();
+  }
+  ExportedFile file;
+  file.notExpressed = losses(**format, input, *run);
+  std::vector<std::string> comments = {"layout: " + input.layout.str()};
+  for (const std::string &loss : file.notExpressed)
+    comments.push_back("not expressed: " + loss);
+  file.text = writeSettings((*format)->syntax, settings, comments);
+  return file;
+}

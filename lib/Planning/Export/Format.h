@@ -1,0 +1,53 @@
+//===- Format.h - one framework's way to say a layout ---------------------===//
+#ifndef TESSERA_LIB_PLANNING_EXPORT_FORMAT_H
+#define TESSERA_LIB_PLANNING_EXPORT_FORMAT_H
+
+#include "Settings.h"
+#include "tessera/Planning/Export.h"
+
+namespace tessera::exports {
+
+struct Format {
+  llvm::StringLiteral name, title, fileName;
+  Syntax syntax;
+  /// Appends the settings. The layout has no moot field.
+  void (*write)(const ExportInput &input, Settings &out);
+  /// Fills layout, workload, layers and notes; absent settings mean what the
+  /// framework takes them to mean.
+  void (*read)(SettingsReader &reader, const FrameworkReadOptions &options,
+               FrameworkRun &run);
+  bool (*recognises)(llvm::ArrayRef<Setting> settings);
+  /// Why a field (by the names of fieldTexts) cannot be said; "" for "there is
+  /// no setting for it".
+  llvm::StringRef (*whyNot)(llvm::StringRef field, const Layout &layout);
+};
+
+extern const Format kMegatron, kMegatronBridge, kNemo, kTorchTitan, kDeepSpeed,
+    kNanotron, kAccelerate;
+
+/// Each field of a layout, by the names of its text form, and its value.
+std::vector<std::pair<llvm::StringLiteral, std::string>>
+fieldTexts(const Layout &layout);
+
+/// Sets dp from the number of GPUs: `options.gpus`, else `stated` by the file.
+/// `how` says where the framework takes the number from.
+void settleDataParallel(SettingsReader &reader,
+                        const FrameworkReadOptions &options, int64_t stated,
+                        llvm::StringRef how, FrameworkRun &run);
+
+/// `layers` over `chunks`, the first ones longer where it does not divide.
+llvm::SmallVector<int, 8> evenChunks(int64_t layers, int64_t chunks);
+
+inline void put(Settings &out, llvm::StringRef key, llvm::json::Value value) {
+  out.push_back({key.str(), std::move(value), 0});
+}
+
+// Megatron-Core's string for uneven stages, "Et*7|t*8|t*7L".
+std::string pipelineLayoutText(llvm::ArrayRef<int> chunks);
+/// Layers of each chunk; fails with a message without a place.
+llvm::Expected<llvm::SmallVector<int, 8>>
+parsePipelineLayout(llvm::StringRef text);
+
+} // namespace tessera::exports
+
+#endif // TESSERA_LIB_PLANNING_EXPORT_FORMAT_H

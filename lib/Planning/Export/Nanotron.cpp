@@ -1,0 +1,111 @@
+//===- Nanotron.cpp - nanotron's YAML -------------------------------------===//
+//
+// huggingface/nanotron, src/nanotron/config/parallelism_config.py and
+// config.py (commit 19f88fbe): parallelism, optimizer.zero_stage (0 or 1) and
+// tokens. tp_mode REDUCE_SCATTER is sequence parallelism; pp_engine is 1f1b or
+// afab (all forward, all backward; the default). Experts fold the ranks of
+// attention as in Megatron-Core (src/nanotron/parallel/context.py), with an
+// expert tensor parallel size of 1. Context parallelism is ring attention.
+//
+//===----------------------------------------------------------------------===//
+#include "Format.h"
+
+using namespace llvm;
+using namespace tessera;
+using namespace tessera::exports;
+
+static void write(const ExportInput &input, Settings &out) {
+  const Layout &l = input.layout;
+  auto set = [&](StringRef key, json::Value value) {
+    put(out, ("parallelism." + key).str(), std::move(value));
+  };
+  set("dp", l.dp);
+  set("pp", l.pp);
+  set("tp", l.tp);
+  set("context_parallel_size", l.cp);
+  set("expert_parallel_size", l.ep);
+  set("pp_engine", l.schedule == ScheduleKind::GPipe ? "afab" : "1f1b");
+  set("tp_mode", l.sequenceParallel ? "REDUCE_SCATTER" : "ALL_REDUCE");
+  set("tp_linear_async_communication", l.tp > 1 && l.overlapTensorParallel);
+  set("recompute_layer", l.recompute == RecomputeKind::Full);
+  put(out, "optimizer.zero_stage", std::min(l.zeroStage, 1));
+  put(out, "tokens.micro_batch_size", l.microBatch);
+  if (input.workload.globalBatch > 0)
+    put(out, "tokens.batch_accumulation_per_replica",
+        input.workload.globalBatch / (l.dp * l.microBatch));
+  if (input.workload.sequence > 0)
+    put(out, "tokens.sequence_length", input.workload.sequence);
+}
+
+static void read(SettingsReader &r, const FrameworkReadOptions &options,
+                 FrameworkRun &run) {
+  Layout &l = run.layout;
+  const std::string p = "parallelism.";
+  auto size = [&](StringRef key) {
+    return static_cast<int>(r.integer((p + key).str()).value_or(1));
+  };
+  for (StringRef key : {"dp", "tp", "pp"})
+    if (!r.raw((p + key).str()) && !r.failed())
+      return r.failWhole("nanotron needs '" + p + key +
+                         "', which the file does not state");
+  l.dp = size("dp");
+  l.tp = size("tp");
+  l.pp = size("pp");
+  l.cp = size("context_parallel_size");
+  l.ep = size("expert_parallel_size");
+  run.layers = r.integer("model.model_config.num_hidden_layers").value_or(0);
+  static constexpr StringLiteral kEngines[] = {"afab", "1f1b"};
+  l.schedule = r.choice(p + "pp_engine", kEngines).value_or(0) == 0
+                   ? ScheduleKind::GPipe
+                   : ScheduleKind::OneFOneB;
+  static constexpr StringLiteral kModes[] = {"ALL_REDUCE", "REDUCE_SCATTER"};
+  bool scatter = r.choice(p + "tp_mode", kModes).value_or(0) == 1;
+  l.sequenceParallel = scatter && l.tp > 1;
+  l.overlapTensorParallel =
+      r.flag(p + "tp_linear_async_communication").value_or(false);
+  if (r.flag(p + "recompute_layer").value_or(false))
+    l.recompute = RecomputeKind::Full;
+  bool experts = r.flag(p + "moe_layer_recompute").value_or(false);
+  if (experts && l.recompute == RecomputeKind::None && l.ep > 1)
+    run.notes.push_back("recomputing only the expert layers is read as no "
+                        "recomputation");
+  int64_t stage = r.integer("optimizer.zero_stage", 0).value_or(0);
+  if (stage > 1)
+    return r.fail("optimizer.zero_stage",
+                  "must be 0 or 1, got " + Twine(stage));
+  l.zeroStage = static_cast<int>(stage);
+  l.microBatch = r.integer("tokens.micro_batch_size").value_or(1);
+  int64_t steps =
+      r.integer("tokens.batch_accumulation_per_replica").value_or(0);
+  run.workload.sequence = r.integer("tokens.sequence_length").value_or(0);
+  int64_t stated = int64_t(l.dp) * l.tp * l.pp * l.cp;
+  settleDataParallel(r, options, stated, "", run);
+  run.workload.globalBatch = l.microBatch * steps * l.dp;
+  r.ignore({"parallelism.tp_recompute_allgather"});
+  r.checkSection(p);
+}
+
+static bool recognises(ArrayRef<Setting> settings) {
+  return findSetting(settings, "parallelism.dp") &&
+         findSetting(settings, "parallelism.tp");
+}
+
+static StringRef whyNot(StringRef field, const Layout &) {
+  if (field == "zero" || field == "shard")
+    return "nanotron shards the optimizer only (stage 1), over all replicas";
+  if (field == "vpp" || field == "layers")
+    return "nanotron places blocks on stages by their cost itself";
+  if (field == "schedule")
+    return "nanotron has 1f1b and afab";
+  if (field == "recompute")
+    return "nanotron recomputes whole layers or nothing";
+  if (field == "cp-kind")
+    return "nanotron's context parallelism is ring attention";
+  if (field == "etp")
+    return "nanotron does not split experts";
+  return "";
+}
+
+const Format exports::kNanotron = {"nanotron",   "nanotron", "config.yaml",
+                                   Syntax::Yaml, write,      read,
+                                   recognises,   whyNot};

@@ -1,0 +1,293 @@
+//===- ExportTest.cpp - layouts through the files of frameworks -----------===//
+//
+// What each framework can say is written down here once more, from the
+// frameworks' documentation: a layout inside it must come back equal with
+// nothing reported; outside of it every field that comes back different must
+// be reported, and no other.
+//
+//===----------------------------------------------------------------------===//
+#include "tessera/Planning/Export.h"
+#include "gtest/gtest.h"
+#include <random>
+
+using namespace llvm;
+using namespace tessera;
+
+namespace {
+class Dice {
+public:
+  explicit Dice(unsigned seed) : random(seed) {}
+  int below(int n) { return static_cast<int>(random() % n); }
+  bool coin() { return below(2) != 0; }
+  int power(int n) { return 1 << below(n); }
+
+private:
+  std::mt19937 random;
+};
+} // namespace
+
+/// Any layout that is consistent.
+static ExportInput anyInput(Dice &dice) {
+  ExportInput input;
+  Layout &l = input.layout;
+  do {
+    l = Layout();
+    l.dp = dice.power(5);
+    l.shardGroup = dice.coin() ? 0 : std::max(1, l.dp >> dice.below(3));
+    l.zeroStage = dice.below(4);
+    l.tp = dice.power(4);
+    l.sequenceParallel = dice.coin();
+    l.cp = dice.power(3);
+    l.contextKind = static_cast<ContextKind>(dice.below(3));
+    l.pp = dice.power(4);
+    l.vpp = l.pp > 1 ? 1 + dice.below(3) : 1;
+    l.ep = dice.power(4);
+    l.etp = dice.power(3);
+    l.recompute = static_cast<RecomputeKind>(dice.below(3));
+    l.microBatch = 1 + dice.below(3);
+    l.schedule = static_cast<ScheduleKind>(dice.below(4));
+    l.dispatcher = static_cast<DispatcherKind>(dice.below(3));
+    l.overlapGradients = dice.coin();
+    l.overlapParameters = dice.coin();
+    l.overlapTensorParallel = dice.coin();
+    l.overlapExperts = dice.coin();
+    l.overlapPipeline = dice.coin();
+    if (l.pp > 1 && dice.coin())
+      for (int c = 0; c < l.pp * l.vpp; ++c)
+        l.chunkLayers.push_back(1 + dice.below(3));
+    if (Error error = l.check()) {
+      consumeError(std::move(error));
+      l.dp = 0;
+    }
+  } while (l.dp == 0);
+  int64_t layers = 0;
+  for (int n : l.chunkLayers)
+    layers += n;
+  input.layers = layers ? layers : int64_t(l.pp) * l.vpp * 2;
+  input.experts = l.ep > 1;
+  input.workload.globalBatch =
+      int64_t(l.dp) * l.microBatch * (1 + dice.below(8));
+  input.workload.sequence = 1024 * dice.power(4);
+  return input;
+}
+
+/// Moves a layout inside what `format` can say.
+static void restrict(StringRef format, ExportInput &input) {
+  Layout &l = input.layout;
+  bool megatron = format.starts_with("megatron");
+  bool torch = format == "torchtitan" || format == "accelerate";
+  if (megatron || format == "nemo") {
+    l.schedule = l.vpp > 1 ? ScheduleKind::Interleaved : ScheduleKind::OneFOneB;
+    l.sequenceParallel |= l.tp > 1;
+    l.overlapParameters &= l.overlapGradients;
+  }
+  if (format == "nemo") {
+    l.zeroStage = std::min(l.zeroStage, 1);
+    l.shardGroup = 0;
+    l.contextKind = ContextKind::Ring;
+    l.chunkLayers.clear();
+    l.ep = l.etp = 1;
+    l.overlapGradients |= l.zeroStage == 0;
+  }
+  if (torch) {
+    l.overlapGradients = l.overlapParameters = l.overlapPipeline = true;
+    l.overlapExperts = false;
+    l.zeroStage = 2 + l.zeroStage % 2;
+    l.shardGroup = l.shardGroup == 1 ? 0 : l.shardGroup;
+    if (l.contextKind == ContextKind::Ulysses)
+      l.contextKind = ContextKind::AllGather;
+  }
+  if (format == "torchtitan") {
+    l.sequenceParallel = l.tp > 1;
+    l.ep = std::min(l.ep, l.dp * l.cp);
+    l.etp = l.ep > 1 && l.etp > 1 ? l.tp : 1;
+    if (l.dispatcher == DispatcherKind::AllGather)
+      l.dispatcher = DispatcherKind::Fused;
+    if (l.vpp == 1)
+      l.schedule = l.schedule == ScheduleKind::GPipe ? ScheduleKind::GPipe
+                                                     : ScheduleKind::OneFOneB;
+  }
+  if (format == "deepspeed" || format == "accelerate") {
+    l.pp = l.vpp = 1;
+    l.chunkLayers.clear();
+    l.ep = l.etp = 1;
+    l.sequenceParallel = l.overlapTensorParallel = false;
+  }
+  if (format == "accelerate") {
+    l.microBatch = 1;
+    input.workload.globalBatch = input.workload.sequence = 0;
+    if (l.recompute == RecomputeKind::Selective)
+      l.recompute = RecomputeKind::Full;
+  }
+  if (format == "deepspeed") {
+    l.contextKind = ContextKind::Ulysses;
+    l.recompute = RecomputeKind::None;
+    input.workload.sequence = 0;
+    if (l.zeroStage == 3)
+      l.tp = 1;
+    else
+      l.shardGroup = 0;
+    l.overlapParameters = l.zeroStage == 3 && l.overlapGradients;
+  }
+  if (format == "nanotron") {
+    l.zeroStage = std::min(l.zeroStage, 1);
+    l.shardGroup = 0;
+    l.vpp = 1;
+    l.chunkLayers.clear();
+    l.etp = 1;
+    l.contextKind = ContextKind::Ring;
+    l.schedule = l.schedule == ScheduleKind::GPipe ? ScheduleKind::GPipe
+                                                   : ScheduleKind::OneFOneB;
+    l.dispatcher = DispatcherKind::AllToAll;
+    l.overlapGradients = l.overlapParameters = l.overlapPipeline = true;
+    l.overlapExperts = false;
+    if (l.recompute == RecomputeKind::Selective)
+      l.recompute = RecomputeKind::None;
+  }
+}
+
+static FrameworkRun readBack(StringRef format, const ExportInput &input,
+                             const ExportedFile &file) {
+  FrameworkReadOptions options;
+  options.format = format.str();
+  options.layers = input.layers;
+  options.gpus = input.layout.numGPUs();
+  // Files that leave the pipeline out are for fewer GPUs.
+  if (format == "deepspeed" || format == "accelerate")
+    options.gpus = 0;
+  Expected<FrameworkRun> run = readFrameworkText(file.text, "file", options);
+  if (!run) {
+    ADD_FAILURE() << toString(run.takeError()) << "\n" << file.text;
+    return {};
+  }
+  return *run;
+}
+
+static ExportedFile exported(StringRef format, const ExportInput &input) {
+  Expected<ExportedFile> file = exportLayout(format, input);
+  if (!file) {
+    ADD_FAILURE() << toString(file.takeError()) << "\n" << input.layout.str();
+    return {};
+  }
+  return *file;
+}
+
+class Frameworks : public testing::TestWithParam<const char *> {};
+
+TEST_P(Frameworks, WhatCanBeSaidComesBack) {
+  StringRef format = GetParam();
+  Dice dice(11);
+  int tried = 0;
+  while (tried < 300) {
+    ExportInput input = anyInput(dice);
+    restrict(format, input);
+    if (Error error = input.layout.check()) {
+      consumeError(std::move(error));
+      continue;
+    }
+    ++tried;
+    ExportedFile file = exported(format, input);
+    for (const std::string &loss : file.notExpressed)
+      ADD_FAILURE() << input.layout.str() << "\n" << loss;
+    FrameworkRun run = readBack(format, input, file);
+    EXPECT_EQ(withoutMootFields(run.layout), withoutMootFields(input.layout))
+        << file.text << "\ngot " << withoutMootFields(run.layout).str();
+    EXPECT_EQ(run.workload.globalBatch, input.workload.globalBatch)
+        << file.text;
+    EXPECT_EQ(run.workload.sequence, input.workload.sequence) << file.text;
+    if (HasFailure())
+      break;
+  }
+}
+
+TEST_P(Frameworks, WhatCannotBeSaidIsReported) {
+  StringRef format = GetParam();
+  Dice dice(23);
+  int losing = 0;
+  for (int i = 0; i < 300 && !HasFailure(); ++i) {
+    ExportInput input = anyInput(dice);
+    ExportedFile file = exported(format, input);
+    FrameworkRun run = readBack(format, input, file);
+    Layout wanted = withoutMootFields(input.layout);
+    Layout got = withoutMootFields(run.layout);
+    auto reported = [&](StringRef field) {
+      for (const std::string &loss : file.notExpressed)
+        if (StringRef(loss).starts_with((field + " = ").str()))
+          return true;
+      return false;
+    };
+    auto expect = [&](StringRef field, bool same) {
+      EXPECT_EQ(reported(field), !same)
+          << field.str() << "\nwanted " << wanted.str() << "\ngot " << got.str()
+          << "\n"
+          << file.text;
+    };
+    expect("dp", wanted.dp == got.dp);
+    expect("shard", wanted.shardGroup == got.shardGroup);
+    expect("zero", wanted.zeroStage == got.zeroStage);
+    expect("tp", wanted.tp == got.tp);
+    expect("sp", wanted.sequenceParallel == got.sequenceParallel);
+    expect("cp", wanted.cp == got.cp);
+    expect("cp-kind", wanted.contextKind == got.contextKind);
+    expect("pp", wanted.pp == got.pp);
+    expect("vpp", wanted.vpp == got.vpp);
+    expect("layers", wanted.chunkLayers == got.chunkLayers);
+    expect("ep", wanted.ep == got.ep);
+    expect("etp", wanted.etp == got.etp);
+    expect("recompute", wanted.recompute == got.recompute);
+    expect("mb", wanted.microBatch == got.microBatch);
+    expect("schedule", wanted.schedule == got.schedule);
+    expect("dispatcher", wanted.dispatcher == got.dispatcher);
+    expect("no-grad-overlap", wanted.overlapGradients == got.overlapGradients);
+    expect("no-param-overlap",
+           wanted.overlapParameters == got.overlapParameters);
+    expect("no-tp-overlap",
+           wanted.overlapTensorParallel == got.overlapTensorParallel);
+    expect("ep-overlap", wanted.overlapExperts == got.overlapExperts);
+    expect("no-pp-overlap", wanted.overlapPipeline == got.overlapPipeline);
+    expect("global batch",
+           input.workload.globalBatch == run.workload.globalBatch);
+    expect("sequence length", input.workload.sequence == run.workload.sequence);
+    losing += !file.notExpressed.empty();
+    // The file says so itself where its syntax has comments.
+    if (format != "deepspeed")
+      for (const std::string &loss : file.notExpressed)
+        EXPECT_NE(file.text.find("# not expressed: " + loss),
+                  std::string::npos);
+  }
+  EXPECT_GT(losing, 50); // each framework lacks something
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Frameworks,
+                         testing::Values("megatron", "megatron-bridge", "nemo",
+                                         "torchtitan", "deepspeed", "nanotron",
+                                         "accelerate"));
+
+TEST(Export, RegistryIsWhatTheTestsCover) {
+  std::vector<std::string> names;
+  for (const FrameworkName &name : frameworkNames())
+    names.push_back(name.name.str());
+  EXPECT_EQ(names, (std::vector<std::string>{"megatron", "megatron-bridge",
+                                             "nemo", "torchtitan", "deepspeed",
+                                             "nanotron", "accelerate"}));
+}
+
+TEST(Export, RefusesWhatCannotRun) {
+  ExportInput input;
+  input.layout.dp = 8;
+  input.workload.globalBatch = 12;
+  auto said = [&](StringRef format) {
+    Expected<ExportedFile> file = exportLayout(format, input);
+    return file ? "accepted" : toString(file.takeError());
+  };
+  EXPECT_EQ(said("megatron"),
+            "the global batch must be a multiple of dp*mb = 8, got 12");
+  EXPECT_NE(said("torch-titan").find("did you mean 'torchtitan'?"),
+            std::string::npos);
+  input.workload.globalBatch = 16;
+  input.layout.pp = 2;
+  input.layout.chunkLayers = {7, 8};
+  input.layers = 16;
+  EXPECT_EQ(said("megatron"),
+            "layout: 'layers' adds up to 15, but the model has 16");
+}
