@@ -60,6 +60,9 @@ static constexpr ScheduleKind kSchedules[] = {
 static constexpr DispatcherKind kDispatchers[] = {
     DispatcherKind::AllGather, DispatcherKind::AllToAll, DispatcherKind::Fused};
 
+/// Virtual stages beyond this are a mistake, not a plan.
+static constexpr int kMostChunks = 1 << 16;
+
 /// The schedule that goes without saying.
 static ScheduleKind usualSchedule(const Layout &l) {
   return l.vpp > 1 ? ScheduleKind::Interleaved : ScheduleKind::OneFOneB;
@@ -134,7 +137,6 @@ static Error readKind(StringRef name, StringRef text, ArrayRef<Kind> kinds,
 }
 
 static Error readLayers(StringRef text, SmallVectorImpl<int> &out) {
-  constexpr int kMostChunks = 1 << 16;
   SmallVector<StringRef> parts;
   text.split(parts, '+');
   out.clear();
@@ -238,9 +240,10 @@ Error Layout::check() const {
     if (this->*e.field < e.least)
       return makeError("layout: '" + e.name + "' must be at least " +
                        Twine(e.least) + ", got " + Twine(this->*e.field));
-  if (microBatch < 1)
-    return makeError("layout: 'mb' must be at least 1, got " +
-                     Twine(microBatch));
+  constexpr int64_t kMostSamples = int64_t(1) << 31;
+  if (microBatch < 1 || microBatch > kMostSamples)
+    return makeError("layout: 'mb' must be from 1 to " + Twine(kMostSamples) +
+                     ", got " + Twine(microBatch));
   if (zeroStage > 3)
     return makeError("layout: 'zero' must be from 0 to 3, got " +
                      Twine(zeroStage));
@@ -258,6 +261,9 @@ Error Layout::check() const {
     return makeError("layout: 'vpp' needs pp > 1, got vpp = " + Twine(vpp) +
                      " and pp = 1");
   int64_t chunks = int64_t(pp) * vpp;
+  if (chunks > kMostChunks)
+    return makeError("layout: pp*vpp must be at most " + Twine(kMostChunks) +
+                     ", got " + Twine(chunks));
   if (!chunkLayers.empty() && int64_t(chunkLayers.size()) != chunks)
     return makeError("layout: 'layers' must list pp*vpp = " + Twine(chunks) +
                      " chunks, got " + Twine(chunkLayers.size()));

@@ -113,11 +113,11 @@ static void read(SettingsReader &r, const FrameworkReadOptions &options,
   if (r.failed())
     return;
   if (shard || replicas) {
-    int64_t product = replicas.value_or(1) * shard.value_or(1);
-    if (product != l.dp && options.gpus == 0)
+    int64_t ranks = product({replicas.value_or(1), shard.value_or(1)});
+    if (ranks != l.dp && options.gpus == 0)
       return r.fail("num_processes",
                     "must be the product of the parallel sizes " +
-                        Twine(product * l.tp * l.cp) + ", got " +
+                        Twine(product({ranks, l.tp, l.cp})) + ", got " +
                         Twine(stated));
     if (replicas && l.dp % *replicas != 0)
       return r.fail(p + "dp_replicate_size",

@@ -32,11 +32,13 @@ static void write(const ExportInput &input, Settings &out) {
   put(out, "zero_optimization.stage", l.zeroStage);
   put(out, "zero_optimization.overlap_comm",
       l.dp * l.cp > 1 && l.overlapGradients);
+  bool ulysses = l.cp > 1 && l.contextKind == ContextKind::Ulysses;
   if (l.shardGroup > 0 && l.zeroStage == 3)
-    put(out, "zero_optimization.mics_shard_size", l.shardGroup * l.cp);
+    put(out, "zero_optimization.mics_shard_size",
+        l.shardGroup * (ulysses ? l.cp : 1));
   if (l.tp > 1 && canTensorParallel(l))
     put(out, "tensor_parallel.autotp_size", l.tp);
-  if (l.cp > 1 && l.contextKind == ContextKind::Ulysses)
+  if (ulysses)
     put(out, "sequence_parallel_size", l.cp);
 }
 
@@ -89,7 +91,7 @@ static void read(SettingsReader &r, const FrameworkReadOptions &options,
                     "must be a multiple of micro-batch size times accumulation "
                     "steps = " +
                         Twine(*micro * *steps) + ", got " + Twine(*global));
-    stated = *global / (*micro * *steps) * l.tp * l.cp;
+    stated = product({*global / (*micro * *steps), l.tp, l.cp});
   }
   settleDataParallel(r, options, stated,
                      "all three batch sizes together would say", run);
@@ -104,8 +106,11 @@ static void read(SettingsReader &r, const FrameworkReadOptions &options,
     return r.fail("train_batch_size", "is smaller than the " + Twine(l.dp) +
                                           " data-parallel ranks");
   if (!global && micro)
-    global = *micro * steps.value_or(1) * l.dp;
+    global = product({*micro, steps.value_or(1), l.dp});
   run.workload.globalBatch = global.value_or(0);
+  if (!micro)
+    run.notes.push_back("the micro-batch size is left to the training code; it "
+                        "is read as 1");
   run.notes.push_back("recomputation, pipeline stages and experts are set in "
                       "the training code; they are read as none");
   r.ignore({"zero_optimization.reduce_scatter",

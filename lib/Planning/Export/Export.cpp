@@ -8,7 +8,9 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Path.h"
+#include <limits>
 #include <numeric>
 
 using namespace llvm;
@@ -42,7 +44,17 @@ static Expected<const Format *> findFormat(StringRef name) {
 // Fields
 //===----------------------------------------------------------------------===//
 
+int64_t exports::product(std::initializer_list<int64_t> factors) {
+  int64_t result = 1;
+  for (int64_t factor : factors)
+    if (MulOverflow(result, factor, result))
+      return std::numeric_limits<int64_t>::max();
+  return result;
+}
+
 SmallVector<int, 8> exports::evenChunks(int64_t layers, int64_t chunks) {
+  if (chunks == 0)
+    return {};
   SmallVector<int, 8> out(chunks, static_cast<int>(layers / chunks));
   for (int64_t i = 0; i < layers % chunks; ++i)
     ++out[i];
@@ -64,7 +76,7 @@ Layout tessera::withoutMootFields(const Layout &layout) {
     l.schedule = ScheduleKind::Interleaved;
   int64_t layers =
       std::accumulate(l.chunkLayers.begin(), l.chunkLayers.end(), int64_t(0));
-  if (l.pp == 1 || l.chunkLayers == evenChunks(layers, l.pp * l.vpp))
+  if (l.pp == 1 || l.chunkLayers == evenChunks(layers, l.chunkLayers.size()))
     l.chunkLayers.clear();
   if (l.tp == 1)
     l.sequenceParallel = usual.sequenceParallel;
@@ -137,12 +149,24 @@ void exports::settleDataParallel(SettingsReader &reader,
   if (options.gpus && stated && options.gpus != stated)
     run.notes.push_back("the file is for " + std::to_string(stated) +
                         " GPUs; it is read for " + std::to_string(gpus));
+  if (gpus > std::numeric_limits<int>::max())
+    return reader.failWhole("the parallel sizes make more GPUs than can be "
+                            "counted");
   Layout &l = run.layout;
-  int64_t others = int64_t(l.tp) * l.cp * l.pp;
+  int64_t others = product({l.tp, l.cp, l.pp});
   if (gpus % others != 0)
     return reader.failWhole("tp*cp*pp = " + Twine(others) +
                             " does not divide the " + Twine(gpus) + " GPUs");
   l.dp = static_cast<int>(gpus / others);
+}
+
+bool exports::checkChunks(SettingsReader &reader, const Layout &layout) {
+  constexpr int64_t kMost = 1 << 16;
+  int64_t chunks = product({layout.pp, layout.vpp});
+  if (chunks > kMost)
+    reader.failWhole("there are " + Twine(chunks) +
+                     " virtual stages, at most " + Twine(kMost) + " are read");
+  return chunks <= kMost && !reader.failed();
 }
 
 static Expected<FrameworkRun> readAs(const Format &format,

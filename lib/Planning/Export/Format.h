@@ -35,6 +35,12 @@ void settleDataParallel(SettingsReader &reader,
                         const FrameworkReadOptions &options, int64_t stated,
                         llvm::StringRef how, FrameworkRun &run);
 
+/// The product, or the largest number where it would be more.
+int64_t product(std::initializer_list<int64_t> factors);
+
+/// Fails where there are more virtual stages than anyone runs.
+bool checkChunks(SettingsReader &reader, const Layout &layout);
+
 /// `layers` over `chunks`, the first ones longer where it does not divide.
 llvm::SmallVector<int, 8> evenChunks(int64_t layers, int64_t chunks);
 

@@ -66,6 +66,7 @@ public:
   void value(StringRef option, json::Value v) {
     put(out, place.key(option), std::move(v));
   }
+  void at(StringRef key, json::Value v) { put(out, key, std::move(v)); }
   void flag(StringRef option, bool on) {
     if (on || place.bridge)
       value(option, on);
@@ -84,8 +85,8 @@ static void writeSharding(const Layout &l, const Place &place, Writer &w) {
   bool fsdp = l.zeroStage >= 2;
   w.flag("use_distributed_optimizer", l.zeroStage >= 1);
   w.flag("use_megatron_fsdp", fsdp);
-  if (place.bridge && fsdp)
-    w.value("use_megatron_fsdp_in_ddp", true);
+  if (place.bridge && fsdp) // switched on in two places
+    w.at("ddp.use_megatron_fsdp", true);
   if (fsdp)
     w.value("data_parallel_sharding_strategy", kStrategies[l.zeroStage]);
   if (l.shardGroup > 0)
@@ -142,8 +143,8 @@ static void writeMegatronCore(const ExportInput &input, const Place &place,
     w.value("recompute_num_layers", 1);
   }
   if (place.bridge) // optional fields name their class
-    put(out, "comm_overlap._target_",
-        "megatron.bridge.training.comm_overlap.CommOverlapConfig");
+    w.at("comm_overlap._target_",
+         "megatron.bridge.training.comm_overlap.CommOverlapConfig");
   w.flag("tp_comm_overlap",
          l.tp > 1 && l.sequenceParallel && l.overlapTensorParallel);
   w.flag("overlap_moe_expert_parallel_comm", l.ep > 1 && l.overlapExperts);
@@ -180,6 +181,8 @@ static void readStages(SettingsReader &r, const Place &place, int64_t layers,
   }
   if (l.pp > 1 && vpp)
     l.vpp = static_cast<int>(*vpp);
+  if (!checkChunks(r, l))
+    return;
   std::string layoutKey = key("pipeline_model_parallel_layout");
   if (std::optional<std::string> text = r.text(layoutKey)) {
     Expected<SmallVector<int, 8>> chunks = parsePipelineLayout(*text);
@@ -426,7 +429,7 @@ static void readMegatron(SettingsReader &r, const FrameworkReadOptions &options,
   int64_t gpus = 0;
   if (options.gpus == 0) {
     auto nodes = r.integer("nnodes"), perNode = r.integer("nproc-per-node");
-    gpus = perNode ? nodes.value_or(1) * *perNode : 0;
+    gpus = perNode ? product({nodes.value_or(1), *perNode}) : 0;
   }
   r.ignore({"nnodes", "nproc-per-node"});
   readMegatronCore(r, Place(false), options, gpus, run);
@@ -454,10 +457,6 @@ const Format exports::kMegatron = {
 
 static void writeBridge(const ExportInput &input, Settings &out) {
   writeMegatronCore(input, Place(true), out);
-  // Megatron-FSDP is switched on in two places.
-  for (Setting &s : out)
-    if (s.key == "model.use_megatron_fsdp_in_ddp")
-      s.key = "ddp.use_megatron_fsdp";
 }
 
 static void readBridge(SettingsReader &r, const FrameworkReadOptions &options,

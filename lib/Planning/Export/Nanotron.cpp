@@ -78,9 +78,9 @@ static void read(SettingsReader &r, const FrameworkReadOptions &options,
   int64_t steps =
       r.integer("tokens.batch_accumulation_per_replica").value_or(0);
   run.workload.sequence = r.integer("tokens.sequence_length").value_or(0);
-  int64_t stated = int64_t(l.dp) * l.tp * l.pp * l.cp;
+  int64_t stated = product({l.dp, l.tp, l.pp, l.cp});
   settleDataParallel(r, options, stated, "", run);
-  run.workload.globalBatch = l.microBatch * steps * l.dp;
+  run.workload.globalBatch = product({l.microBatch, steps, l.dp});
   r.ignore({"parallelism.tp_recompute_allgather"});
   r.checkSection(p);
 }

@@ -143,9 +143,9 @@ static void read(SettingsReader &r, const FrameworkReadOptions &options,
   if (!sequence)
     sequence = r.integer("model.data.seq_length");
   run.workload.sequence = sequence.value_or(0);
-  settleDataParallel(r, options, devices ? nodes.value_or(1) * *devices : 0,
-                     "'trainer.devices' and 'trainer.num_nodes' would say",
-                     run);
+  settleDataParallel(
+      r, options, devices ? product({nodes.value_or(1), *devices}) : 0,
+      "'trainer.devices' and 'trainer.num_nodes' would say", run);
   if (l.vpp > 1)
     l.schedule = ScheduleKind::Interleaved;
   r.ignore({"model.data.seq_length"});

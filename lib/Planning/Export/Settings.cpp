@@ -67,10 +67,14 @@ std::string SettingsReader::at(StringRef key) const {
 }
 
 void SettingsReader::fail(StringRef key, const Twine &message) {
-  failWhole(at(key) + " " + message);
+  raise(at(key) + " " + message);
 }
 
 void SettingsReader::failWhole(const Twine &message) {
+  raise(where + ": " + message);
+}
+
+void SettingsReader::raise(const Twine &message) {
   if (hasFailed)
     return;
   hasFailed = true;
@@ -81,7 +85,9 @@ void SettingsReader::failWhole(const Twine &message) {
 const Setting *SettingsReader::raw(StringRef key) {
   known.insert(key.str());
   const Setting *setting = findSetting(settings, key);
-  bool absent = hasFailed || !setting || setting->value.getAsNull();
+  // "auto" is how DeepSpeed's files leave a number to the Trainer.
+  bool absent = hasFailed || !setting || setting->value.getAsNull() ||
+                setting->value.getAsString() == "auto";
   return absent ? nullptr : setting;
 }
 

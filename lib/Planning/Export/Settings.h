@@ -78,6 +78,7 @@ public:
                                llvm::ArrayRef<llvm::StringLiteral> names);
 
   void fail(llvm::StringRef key, const llvm::Twine &message);
+  /// A failure that no single key is to blame for.
   void failWhole(const llvm::Twine &message);
   bool failed() const { return hasFailed; }
   llvm::Error takeError() { return std::move(error); }
@@ -89,6 +90,7 @@ public:
 
 private:
   std::string at(llvm::StringRef key) const;
+  void raise(const llvm::Twine &message);
 
   llvm::ArrayRef<Setting> settings;
   std::string where;

@@ -197,7 +197,7 @@ static void readPipeline(SettingsReader &r, int64_t layers, FrameworkRun &run) {
                                      Twine(l.pp) + " ranks");
     l.vpp = static_cast<int>(stages) / l.pp;
   }
-  if (less == 0 && lastLess == 0)
+  if ((less == 0 && lastLess == 0) || !checkChunks(r, l))
     return;
   if (layers == 0) {
     run.notes.push_back("the first and last stage have " +
@@ -227,8 +227,8 @@ static void readDataParallel(SettingsReader &r,
     return;
   if (shard == 0)
     return r.fail(key, "must be -1 or at least 1, got '0'");
-  int64_t others = int64_t(l.tp) * l.cp * l.pp;
-  settleDataParallel(r, options, shard > 0 ? others * replicas * shard : 0,
+  int64_t stated = shard > 0 ? product({l.tp, l.cp, l.pp, replicas, shard}) : 0;
+  settleDataParallel(r, options, stated,
                      "'" + key + "' = -1 takes what is left", run);
   if (r.failed())
     return;

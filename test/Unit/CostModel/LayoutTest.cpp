@@ -97,6 +97,8 @@ TEST(LayoutText, RefusesWithTheEntryNamed) {
             "layout: 'shard' must divide dp = 8, got 3");
   EXPECT_EQ(refusal("dp=2,tp=2,ep=8"),
             "layout: ep*etp must divide dp*cp*tp = 4, got 8");
+  EXPECT_EQ(refusal("pp=2,vpp=2147483647"),
+            "layout: pp*vpp must be at most 65536, got 4294967294");
   EXPECT_EQ(refusal("vpp=2"),
             "layout: 'vpp' needs pp > 1, got vpp = 2 and pp = 1");
   EXPECT_EQ(refusal("pp=4,layers=8*3"),

@@ -43,7 +43,7 @@ TEST(ExportErrors, Toml) {
                 .find("did you mean 'Interleaved1F1B'?"),
             std::string::npos);
   EXPECT_EQ(toml("tensor_parallel_degree = 3\n"),
-            "tp*cp*pp = 3 does not divide the 8 GPUs");
+            "a.toml: tp*cp*pp = 3 does not divide the 8 GPUs");
   EXPECT_NE(toml((Twine("x = ") + std::string(5000, '[')).str()).find("deep"),
             std::string::npos);
 }
@@ -54,8 +54,9 @@ TEST(ExportErrors, Yaml) {
               "n.yaml"),
       "n.yaml:5: 'parallelism.pp_engin' is no known option; did you mean "
       "'parallelism.pp_engine'?");
-  EXPECT_EQ(refusal("parallelism:\n  dp: 2\n  tp: 1\n", "n.yaml"),
-            "nanotron needs 'parallelism.pp', which the file does not state");
+  EXPECT_EQ(
+      refusal("parallelism:\n  dp: 2\n  tp: 1\n", "n.yaml"),
+      "n.yaml: nanotron needs 'parallelism.pp', which the file does not state");
   EXPECT_EQ(refusal("parallelism:\n  dp: two\n  tp: 1\n  pp: 1\n", "n.yaml"),
             "n.yaml:2: 'parallelism.dp' must be a whole number of at least 1, "
             "got 'two'");
@@ -124,6 +125,34 @@ TEST(ExportErrors, Arguments) {
                     "a.sh")
                 .find("must be below"),
             std::string::npos);
+}
+
+// Sizes whose product overflows must not divide by zero or fill the memory.
+TEST(ExportErrors, Huge) {
+  EXPECT_NE(refusal("parallelism:\n  dp: 2147483647\n  tp: 2147483647\n"
+                    "  pp: 2147483647\n  context_parallel_size: 4\n",
+                    "n.yaml", 0)
+                .find("more GPUs than can be counted"),
+            std::string::npos);
+  StringRef sizes = "[training]\nseq_len = 1\n[parallelism]\n"
+                    "tensor_parallel_degree = 1073741824\n"
+                    "context_parallel_degree = 1073741824\n"
+                    "pipeline_parallel_degree = 16\n";
+  EXPECT_NE(refusal(sizes, "a.toml").find("does not divide the 8 GPUs"),
+            std::string::npos);
+  EXPECT_NE(refusal("--num-layers 8 --pipeline-model-parallel-size 2147483647 "
+                    "--num-virtual-stages-per-pipeline-rank 2147483647",
+                    "a.sh")
+                .find("virtual stages"),
+            std::string::npos);
+}
+
+// Files for the Hugging Face Trainer leave numbers to it.
+TEST(ExportErrors, AutoIsAbsent) {
+  EXPECT_EQ(refusal(R"({"train_batch_size": "auto", "bf16": {"enabled": "auto"},
+                        "zero_optimization": {"stage": 3}})",
+                    "d.json"),
+            "accepted as dp=8 zero=3 mb=1 cp-kind=ulysses no-tp-overlap");
 }
 
 TEST(ExportErrors, UnknownFramework) {
