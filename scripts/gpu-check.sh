@@ -39,7 +39,9 @@ build_bundle() {
     [ -d "$root/test/Data/models/$model" ] || fail "no model '$model' in test/Data/models"
   done
   if [ -z "$kernels" ]; then
-    bash "$here/setup.sh" && bash "$here/build.sh" && ninja -C "$build" --quiet gpu-check-full || exit 1
+    bash "$here/setup.sh" || exit 1
+    [ -f "$build/build.ninja" ] || bash "$here/build.sh" || exit 1
+    ninja -C "$build" --quiet tessera tessera_rt gpu-check-full || exit 1
     kernels=$build/bin/gpu-check-full
   fi
   [ -x "$kernels" ] || fail "no program '$kernels'"
