@@ -3,6 +3,9 @@
 #include "tessera/Pipelines/Commands.h"
 
 #include "tessera/Hardware/Chip.h"
+#include "tessera/Hardware/Cluster.h"
+#include "tessera/Import/ModelConfig.h"
+#include "tessera/Planning/Export.h"
 #include "tessera/Planning/Plan.h"
 #include "tessera/Support/Units.h"
 
@@ -110,6 +113,10 @@ struct ExplainFlags {
   cl::opt<std::string> layout{"layout", cl::cat(category),
                               cl::desc("dp=8,tp=8,pp=4,mb=1,sp; dp may be "
                                        "left out")};
+  cl::opt<std::string> from{
+      "from", cl::cat(category), cl::value_desc("file"),
+      cl::desc("Instead of --layout: the file of a training framework "
+               "(docs/exports.md)")};
   cl::opt<bool> json{"json", cl::cat(category), cl::desc("As JSON")};
 };
 
@@ -137,6 +144,34 @@ struct EstimateFlags {
 };
 } // namespace
 
+/// Layout and, where no option says otherwise, batch and sequence length from
+/// the file of a training framework. Its notes go to the error stream.
+static Error readFrom(StringRef path, ExplainOptions &options) {
+  Expected<Cluster> cluster = parseCluster(options.input.cluster);
+  if (!cluster)
+    return cluster.takeError();
+  Expected<ModelConfig> model = readModelConfig(options.input.model);
+  if (!model)
+    return model.takeError();
+  FrameworkReadOptions reading;
+  reading.gpus = cluster->numGPUs();
+  reading.layers = model->layers;
+  Expected<FrameworkRun> run = readFrameworkFile(path, reading);
+  if (!run)
+    return run.takeError();
+  for (const std::string &note : run->notes)
+    errs() << "note: " << note << "\n";
+  if (run->layers && run->layers != model->layers)
+    errs() << "note: the file is for " << run->layers << " layers, the model has "
+           << model->layers << "\n";
+  options.layout = withoutMootFields(run->layout).str();
+  if (options.input.globalBatch == 0)
+    options.input.globalBatch = run->workload.globalBatch;
+  if (options.input.sequence == 0)
+    options.input.sequence = run->workload.sequence;
+  return Error::success();
+}
+
 int tessera::explainCommand(int argc, char **argv) {
   static ExplainFlags flags;
   parse(flags.category, argc, argv,
@@ -145,6 +180,15 @@ int tessera::explainCommand(int argc, char **argv) {
   options.input = flags.input.read();
   options.layout = flags.layout;
   options.json = flags.json;
+  if (!flags.from.empty()) {
+    Error error = flags.layout.empty()
+                      ? readFrom(flags.from, options)
+                      : createStringError("give either --layout or --from");
+    if (error) {
+      errs() << "error: " << toString(std::move(error)) << "\n";
+      return 1;
+    }
+  }
   return runExplain(options, outs(), errs());
 }
 

@@ -151,7 +151,7 @@ static StringRef whyNot(StringRef field, const Layout &l) {
     return "Accelerate has all-gather and ring, no head exchange";
   if (field == "mb" || field == "global batch" || field == "sequence length")
     return "it is set in the training code";
-  if (field == "no-grad-overlap" || field == "no-param-overlap")
+  if (field == "grad-overlap" || field == "param-overlap")
     return "FSDP always overlaps";
   return "";
 }

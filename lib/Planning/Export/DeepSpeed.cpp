@@ -162,7 +162,7 @@ static StringRef whyNot(StringRef field, const Layout &l) {
     return "DeepSpeed takes recomputation from the training code";
   if (field == "shard")
     return "DeepSpeed shards inside groups in ZeRO stage 3 only";
-  if (field == "no-param-overlap")
+  if (field == "param-overlap")
     return "overlap_comm is one switch, and stages 1 and 2 gather parameters "
            "in the open";
   if (field == "sequence length")

@@ -106,6 +106,7 @@ std::vector<std::pair<StringLiteral, std::string>>
 exports::fieldTexts(const Layout &l) {
   auto number = [](int64_t n) { return std::to_string(n); };
   auto yes = [](bool b) { return std::string(b ? "yes" : "no"); };
+  auto on = [](bool b) { return std::string(b ? "on" : "off"); };
   std::string layers;
   for (int n : l.chunkLayers)
     layers += (layers.empty() ? "" : "+") + std::to_string(n);
@@ -125,11 +126,11 @@ exports::fieldTexts(const Layout &l) {
           {"mb", number(l.microBatch)},
           {"schedule", nameOf(l.schedule).str()},
           {"dispatcher", nameOf(l.dispatcher).str()},
-          {"no-grad-overlap", yes(!l.overlapGradients)},
-          {"no-param-overlap", yes(!l.overlapParameters)},
-          {"no-tp-overlap", yes(!l.overlapTensorParallel)},
-          {"ep-overlap", yes(l.overlapExperts)},
-          {"no-pp-overlap", yes(!l.overlapPipeline)}};
+          {"grad-overlap", on(l.overlapGradients)},
+          {"param-overlap", on(l.overlapParameters)},
+          {"tp-overlap", on(l.overlapTensorParallel)},
+          {"ep-overlap", on(l.overlapExperts)},
+          {"pp-overlap", on(l.overlapPipeline)}};
 }
 
 //===----------------------------------------------------------------------===//

@@ -25,7 +25,8 @@ struct Format {
 extern const Format kMegatron, kMegatronBridge, kNemo, kTorchTitan, kDeepSpeed,
     kNanotron, kAccelerate;
 
-/// Each field of a layout, by the names of its text form, and its value.
+/// Each field of a layout, by the names of its text form (switches without the
+/// "no-"), and its value.
 std::vector<std::pair<llvm::StringLiteral, std::string>>
 fieldTexts(const Layout &layout);
 

@@ -398,10 +398,10 @@ static StringRef whyNot(StringRef field, const Layout &l) {
   if (field == "schedule")
     return "Megatron-Core runs 1F1B, interleaved where there are virtual "
            "stages";
-  if (field == "no-tp-overlap" && !l.sequenceParallel)
+  if (field == "tp-overlap" && !l.sequenceParallel)
     return "Megatron-Core overlaps tensor parallelism only with sequence "
            "parallelism";
-  if (field == "no-param-overlap" && !l.overlapGradients)
+  if (field == "param-overlap" && !l.overlapGradients)
     return "Megatron-Core overlaps the parameters' gathering only together "
            "with the gradients' reduction";
   return "";

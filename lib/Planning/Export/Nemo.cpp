@@ -166,7 +166,7 @@ static StringRef whyNot(StringRef field, const Layout &l) {
     return "NeMo's FSDP goes without pipeline stages";
   if (field == "ep" || field == "etp")
     return "NeMo splits experts over the tensor-parallel ranks";
-  if (field == "no-tp-overlap" && !l.sequenceParallel)
+  if (field == "tp-overlap" && !l.sequenceParallel)
     return "NeMo overlaps tensor parallelism only with sequence parallelism";
   return "";
 }

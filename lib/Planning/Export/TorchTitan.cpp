@@ -324,7 +324,7 @@ static StringRef whyNot(StringRef field, const Layout &l) {
   if (field == "vpp" || field == "layers")
     return "stages other than the schedule's usual ones need the number of "
            "layers (--model)";
-  if (field == "no-grad-overlap" || field == "no-param-overlap")
+  if (field == "grad-overlap" || field == "param-overlap")
     return "FSDP always overlaps";
   return "";
 }

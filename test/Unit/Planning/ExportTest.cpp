@@ -238,13 +238,12 @@ TEST_P(Frameworks, WhatCannotBeSaidIsReported) {
     expect("mb", wanted.microBatch == got.microBatch);
     expect("schedule", wanted.schedule == got.schedule);
     expect("dispatcher", wanted.dispatcher == got.dispatcher);
-    expect("no-grad-overlap", wanted.overlapGradients == got.overlapGradients);
-    expect("no-param-overlap",
-           wanted.overlapParameters == got.overlapParameters);
-    expect("no-tp-overlap",
+    expect("grad-overlap", wanted.overlapGradients == got.overlapGradients);
+    expect("param-overlap", wanted.overlapParameters == got.overlapParameters);
+    expect("tp-overlap",
            wanted.overlapTensorParallel == got.overlapTensorParallel);
     expect("ep-overlap", wanted.overlapExperts == got.overlapExperts);
-    expect("no-pp-overlap", wanted.overlapPipeline == got.overlapPipeline);
+    expect("pp-overlap", wanted.overlapPipeline == got.overlapPipeline);
     expect("global batch",
            input.workload.globalBatch == run.workload.globalBatch);
     expect("sequence length", input.workload.sequence == run.workload.sequence);
