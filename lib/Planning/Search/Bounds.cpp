@@ -272,9 +272,15 @@ double tessera::stateBound(const PlanProblem &p, const Layout &l) {
     sharded += held;
     held = 0;
   }
-  return (1.0 + w.allocatorReserve) *
-         (dense * (held + sharded / denseShards) +
-          expert * (held + sharded / expertShards));
+  double state = dense * (held + sharded / denseShards) +
+                 expert * (held + sharded / expertShards);
+  // However much is recomputed, a layer keeps its input for one microbatch, and
+  // the last stage the logits in 16 and 32 bits.
+  double tokens = double(l.microBatch) * double(s.sequence) / l.cp;
+  double inputs = 2 * tokens / (l.sequenceParallel ? l.tp : 1) *
+                  double(s.hidden) * double(s.layers) / l.pp;
+  double logits = 6 * tokens * double(s.vocab / l.tp);
+  return (1.0 + w.allocatorReserve) * std::max(state + inputs, logits);
 }
 
 SmallVector<int, 8> tessera::balancedChunks(const BlockSecondsList &times,

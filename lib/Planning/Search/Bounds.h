@@ -51,8 +51,8 @@ double meshBound(const MeshWork &work, const ModelFeatures &features,
 double layoutBound(const BlockSecondsList &times, const ModelFeatures &features,
                    const Layout &layout, const PlanProblem &problem);
 
-/// Bytes of model state that the fullest rank of any layout of this mesh holds
-/// at least; from the shape alone.
+/// Bytes that the fullest rank of any layout of this mesh holds at least: model
+/// state, inputs of layers, logits; from the shape alone.
 double stateBound(const PlanProblem &problem, const Layout &mesh);
 
 /// Contiguous chunks whose longest takes the least time, embedding and head

@@ -138,9 +138,10 @@ static void printCertificate(const Certificate &c, raw_ostream &out) {
     out << "within " << formatPercent(c.gap) << " of the best of "
         << formatCount(c.space) << " layouts";
   out << "; " << c.meshes << " meshes, " << c.stateCut
-      << " cut by model state, " << c.expanded << " expanded, " << c.memoryCut
-      << " layouts cut by memory, " << c.boundCut << " by their bound, "
-      << c.evaluated << " timelines, " << formatDuration(c.seconds) << "\n";
+      << " cut by the least memory, " << c.expanded << " expanded, "
+      << c.memoryCut << " layouts cut by memory, " << c.boundCut
+      << " by their bound, " << c.evaluated << " timelines, "
+      << formatDuration(c.seconds) << "\n";
 }
 
 void tessera::print(const PlanReport &r, raw_ostream &out) {

@@ -28,7 +28,7 @@ static Expected<Layout> readLayout(const PlanSession &s, StringRef text) {
 }
 
 static void printExplanation(const PlanSession &s, const Explanation &x,
-                  raw_ostream &out) {
+                             raw_ostream &out) {
   const PlanProblem &p = s.problem;
   out << p.name << " on " << p.model.cluster.str() << ", " << p.gpus()
       << " GPUs\nassumed:";

@@ -52,7 +52,7 @@ int tessera::runPlan(const PlanOptions &o, raw_ostream &out, raw_ostream &err) {
   PlanReport report{*session, result, *objective, o.gpuHourPrice, {}, {}, {}};
   report.sizes = std::move(sizes);
   if (o.sensitivity)
-    report.studies = sensitivity(p, result.ranked.front());
+    report.studies = sensitivity(p, result);
   if (o.pareto)
     report.front = paretoFront(p, result.ranked.front());
   if (o.json)

@@ -69,10 +69,12 @@ public:
   std::vector<Candidate> ranked;
 };
 
-/// A mesh to be expanded or a layout to be evaluated.
+/// A mesh whose bound is another problem's, a mesh to be expanded, or a layout
+/// to be evaluated.
 struct Node {
+  enum Kind : uint8_t { Known, Mesh, Leaf };
   double bound;
-  bool isMesh;
+  Kind kind;
   Layout layout;
 };
 struct Later {
@@ -100,13 +102,24 @@ public:
         open = node.bound;
         break;
       }
-      if (node.isMesh)
+      switch (node.kind) {
+      case Node::Known: {
+        InnerChoices choices = innerChoices(p, p.fixed, node.layout);
+        double bound = cache.bound(node.layout, choices);
+        queue.push({std::max(bound, node.bound), Node::Mesh, node.layout});
+        break;
+      }
+      case Node::Mesh:
         expand(node.layout);
-      else
+        break;
+      case Node::Leaf:
         evaluateLayout(node.layout);
+        break;
+      }
     }
     PlanResult result;
     result.ranked = std::move(ranking.ranked);
+    result.meshes = std::move(meshes);
     certificate.seconds = elapsed();
     if (!result.ranked.empty()) {
       double best = result.ranked.front().step.seconds;
@@ -130,6 +143,12 @@ private:
 
   void boundMeshes() {
     std::vector<Node> nodes;
+    if (o.known) {
+      for (const BoundedMesh &m : *o.known)
+        nodes.push_back({m.bound, Node::Known, m.mesh});
+      queue = Queue(Later(), std::move(nodes));
+      return;
+    }
     forEachMesh(p, p.fixed, [&](const Layout &mesh) {
       InnerChoices choices = innerChoices(p, p.fixed, mesh);
       if (choices.count() == 0)
@@ -141,7 +160,8 @@ private:
         return true;
       }
       ++certificate.bounded;
-      nodes.push_back({cache.bound(mesh, choices), true, mesh});
+      nodes.push_back({cache.bound(mesh, choices), Node::Mesh, mesh});
+      meshes.push_back({nodes.back().bound, mesh});
       return true;
     });
     queue = Queue(Later(), std::move(nodes));
@@ -155,7 +175,7 @@ private:
       if (bound * (1 - kRounding) >= ranking.threshold())
         ++certificate.boundCut;
       else
-        queue.push({bound, false, l});
+        queue.push({bound, Node::Leaf, l});
       return true;
     });
   }
@@ -182,6 +202,7 @@ private:
   Ranking ranking;
   MeshCache cache;
   Queue queue;
+  std::vector<BoundedMesh> meshes;
   Certificate certificate;
   std::optional<std::pair<Layout, MemoryUse>> nearest;
   std::chrono::steady_clock::time_point begin;

@@ -14,11 +14,17 @@ struct Candidate {
   MemoryUse memory;
 };
 
+/// A mesh and a time that none of its layouts beats.
+struct BoundedMesh {
+  double bound;
+  Layout mesh;
+};
+
 /// What makes an answer the best one in the modelled space.
 struct Certificate {
   double space = 0;      ///< legal layouts, memory not asked
   int64_t meshes = 0;    ///< outer combinations
-  int64_t stateCut = 0;  ///< of them: model state alone does not fit
+  int64_t stateCut = 0;  ///< of them: what no layout can avoid does not fit
   int64_t bounded = 0;   ///< of them: got a bound
   int64_t expanded = 0;  ///< of them: inner choices looked at
   int64_t memoryCut = 0; ///< layouts that do not fit
@@ -39,12 +45,16 @@ struct SolverOptions {
   /// Only layouts faster than this are of interest (0: all); lets a search
   /// start from what is known.
   double incumbent = 0;
+  /// The bounded meshes of a problem that differs in nothing but a faster
+  /// network; they are bounded again only when their turn comes.
+  const std::vector<BoundedMesh> *known = nullptr;
 };
 
 struct PlanResult {
   /// Fastest first, one for each mesh; empty where nothing fits.
   std::vector<Candidate> ranked;
   Certificate certificate;
+  std::vector<BoundedMesh> meshes;
   /// Where nothing fits: the layout that comes nearest and what it needs.
   std::optional<std::pair<Layout, MemoryUse>> nearest;
 };

@@ -35,12 +35,14 @@ Expected<Objective> tessera::parseObjective(StringRef name) {
 }
 
 static Sensitivity ask(std::string question, const PlanProblem &changed,
-                       const Layout &planned) {
+                       const PlanResult &before) {
+  const Layout &planned = before.ranked.front().layout;
   Sensitivity s;
   s.question = std::move(question);
   ClosedFormProvider provider(changed);
   Candidate as = evaluate(changed, provider, planned);
   SolverOptions options;
+  options.known = &before.meshes;
   if (as.memory.total() <= changed.memoryLimit) {
     s.planned = as.step.seconds;
     // Nothing slower than the plan itself is of interest.
@@ -56,12 +58,13 @@ static Sensitivity ask(std::string question, const PlanProblem &changed,
 }
 
 std::vector<Sensitivity> tessera::sensitivity(const PlanProblem &p,
-                                              const Candidate &best) {
+                                              const PlanResult &result) {
   std::vector<Sensitivity> out;
+  const Candidate &best = result.ranked.front();
   if (p.model.cluster.numGPUs() > p.model.cluster.domainSize()) {
     PlanProblem slow = p;
     slow.model.cluster.network.nicBandwidth *= 0.5;
-    out.push_back(ask("network half as fast", slow, best.layout));
+    out.push_back(ask("network half as fast", slow, result));
   }
   double worst = worstExpertSkew(p.shape, best.layout);
   if (worst > p.expertSkew) {

@@ -25,7 +25,7 @@ struct Sensitivity {
 };
 /// Network half as fast; with experts, the worst routing that can occur.
 std::vector<Sensitivity> sensitivity(const PlanProblem &problem,
-                                     const Candidate &best);
+                                     const PlanResult &result);
 
 /// The front of step time against memory, fastest first: each entry is the
 /// fastest layout that needs a tenth less memory than the one before; at most

@@ -108,6 +108,19 @@ TEST(Solver, AnIncumbentChangesNothingButWork) {
   EXPECT_LE(warm.certificate.evaluated, plain.certificate.evaluated);
 }
 
+TEST(Solver, KnownBoundsOfAFasterNetworkChangeNothing) {
+  for (const PlanProblem &p : {denseProblem(4, 4), expertProblem(4, 4)}) {
+    PlanResult before = solve(p, ClosedFormProvider(p), {});
+    PlanProblem slow = p;
+    slow.model.cluster.network.nicBandwidth *= 0.5;
+    ClosedFormProvider provider(slow);
+    SolverOptions options;
+    options.known = &before.meshes;
+    expectSameRanking(solve(slow, provider, options),
+                      solve(slow, provider, {}));
+  }
+}
+
 TEST(Solver, SkewCostsOnlyWithExpertParallelism) {
   PlanProblem p = expertProblem();
   PlanProblem skewed = p;
