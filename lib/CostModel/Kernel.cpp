@@ -66,6 +66,13 @@ static double matmulEfficiency(DataType type, const ChipConstants &c) {
   }
 }
 
+/// std::ceil of what is not negative, without the call: the search asks for
+/// millions of tilings.
+static inline double roundUp(double x) {
+  auto whole = static_cast<double>(static_cast<int64_t>(x));
+  return whole < x ? whole + 1.0 : whole;
+}
+
 double tessera::matmulComputeTime(const MatmulShape &s, DataType type,
                                   const DeviceModel &device) {
   if (s.m <= 0 || s.n <= 0 || s.k <= 0)
@@ -80,17 +87,17 @@ double tessera::matmulComputeTime(const MatmulShape &s, DataType type,
   rate *= std::min(alignmentSpeed(s.k, type), alignmentSpeed(s.n, type));
   double best = 1e30;
   for (const Tile &tile : kTiles) {
-    double tiles = batch * std::ceil(double(s.m) / tile.m) *
-                   std::ceil(double(s.n) / tile.n);
+    double tiles = batch * roundUp(double(s.m) / tile.m) *
+                   roundUp(double(s.n) / tile.n);
     for (int split = 1; split <= 4; split *= 2) {
-      double k = std::ceil(double(s.k) / split);
+      double k = roundUp(double(s.k) / split);
       if (split > 1 && k < kShortestSplit)
         break;
       double waves = tiles * split / chip.numSMs;
       // Several tiles are resident on a multiprocessor, and tails of one
       // kernel overlap the head of the next: a partial wave costs less than
       // a whole one once there are several.
-      double whole = std::ceil(waves);
+      double whole = roundUp(waves);
       double cost = waves <= 1 ? 1.0 : 0.5 * (whole + waves);
       double time =
           cost * (2.0 * tile.m * tile.n * k / (rate * tile.speed) + kRamp);
