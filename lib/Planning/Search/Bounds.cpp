@@ -314,11 +314,20 @@ SmallVector<int, 8> tessera::balancedChunks(const BlockSecondsList &times,
     }
     return next == n;
   };
-  double low = 0, high = first + last;
+  // Between the mean and what the even partition needs.
+  double total = first + last;
   for (double t : layers)
-    high += t;
+    total += t;
+  double low = total / chunks, high = 0;
+  SmallVector<int, 8> even = evenChunks(n, chunks);
+  for (int c = 0, next = 0; c < chunks; ++c) {
+    double t = (c == 0 ? first : 0) + (c == chunks - 1 ? last : 0);
+    for (int i = 0; i < even[c]; ++i)
+      t += layers[next++];
+    high = std::max(high, t);
+  }
   high *= 1.0 + 1e-9;
-  for (int i = 0; i < 40; ++i) {
+  while (high - low > 1e-7 * high) {
     double middle = 0.5 * (low + high);
     (fill(middle) ? high : low) = middle;
   }
