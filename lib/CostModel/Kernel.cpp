@@ -87,8 +87,8 @@ double tessera::matmulComputeTime(const MatmulShape &s, DataType type,
   rate *= std::min(alignmentSpeed(s.k, type), alignmentSpeed(s.n, type));
   double best = 1e30;
   for (const Tile &tile : kTiles) {
-    double tiles = batch * roundUp(double(s.m) / tile.m) *
-                   roundUp(double(s.n) / tile.n);
+    double tiles =
+        batch * roundUp(double(s.m) / tile.m) * roundUp(double(s.n) / tile.n);
     for (int split = 1; split <= 4; split *= 2) {
       double k = roundUp(double(s.k) / split);
       if (split > 1 && k < kShortestSplit)
