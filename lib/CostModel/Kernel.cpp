@@ -86,7 +86,12 @@ double tessera::matmulComputeTime(const MatmulShape &s, DataType type,
                 powerScale(chip) / std::max(chip.numSMs, 1);
   rate *= std::min(alignmentSpeed(s.k, type), alignmentSpeed(s.n, type));
   double best = 1e30;
+  // All multiprocessors busy with no tile cut off and no ramp.
+  double ideal = 2.0 * batch * double(s.m) * double(s.n) * double(s.k) /
+                 (rate * std::max(chip.numSMs, 1));
   for (const Tile &tile : kTiles) {
+    if (ideal >= best * tile.speed)
+      continue;
     double tiles =
         batch * roundUp(double(s.m) / tile.m) * roundUp(double(s.n) / tile.n);
     for (int split = 1; split <= 4; split *= 2) {
