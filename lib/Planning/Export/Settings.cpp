@@ -14,8 +14,36 @@ using namespace llvm;
 using namespace tessera;
 using namespace tessera::exports;
 
+/// The parsers of YAML and JSON recurse; their files nest a few levels.
+static Error checkNesting(StringRef text, StringRef where) {
+  constexpr int kDeepest = 256;
+  int depth = 0, line = 1, dashes = 0;
+  bool atStart = true; // a YAML list may nest by "- - -"
+  for (char c : text) {
+    if (c == '\n') {
+      ++line;
+      dashes = 0;
+      atStart = true;
+    } else if (c == '-') {
+      dashes += atStart;
+    } else if (c != ' ') {
+      atStart = false;
+    }
+    depth += (c == '[' || c == '{') - (c == ']' || c == '}');
+    depth = std::max(depth, 0);
+    if (depth + dashes > kDeepest)
+      return makeError(where + ":" + Twine(line) +
+                       ": lists are nested more than " + Twine(kDeepest) +
+                       " deep");
+  }
+  return Error::success();
+}
+
 Expected<Settings> exports::readSettings(Syntax syntax, StringRef text,
                                          StringRef where) {
+  if (syntax == Syntax::Yaml || syntax == Syntax::Json)
+    if (Error error = checkNesting(text, where))
+      return std::move(error);
   switch (syntax) {
   case Syntax::Arguments:
     return readArguments(text, where);

@@ -135,11 +135,12 @@ Expected<Settings> exports::readYaml(StringRef text, StringRef where) {
         auto &c = *static_cast<Context *>(opaque);
         if (!c.walker.message.empty())
           return;
-        std::string said = diagnostic.getMessage().str();
-        c.walker.message =
-            (c.where + ":" + Twine(diagnostic.getLineNo()) +
-             ": not well-formed YAML: " + StringRef(said).rtrim('.'))
-                .str();
+        std::string said = diagnostic.getMessage().rtrim(".!").str();
+        if (!said.empty())
+          said[0] = toLower(said[0]);
+        c.walker.message = (c.where + ":" + Twine(diagnostic.getLineNo()) +
+                            ": not well-formed YAML: " + said)
+                               .str();
       },
       &context);
   yaml::Stream stream(text, sources, /*ShowColors=*/false);

@@ -62,8 +62,8 @@ TEST(ExportErrors, Yaml) {
             "got 'two'");
   EXPECT_EQ(refusal("parallelism:\n  dp: 2\n  tp: 1\n  dp: 2\n", "n.yaml"),
             "n.yaml:4: 'parallelism.dp' is given twice, first in line 2");
-  EXPECT_NE(refusal("parallelism: [1, 2\n", "n.yaml").find("n.yaml"),
-            std::string::npos);
+  EXPECT_EQ(refusal("parallelism: [1, 2\n", "n.yaml"),
+            "n.yaml:1: not well-formed YAML: could not find closing ]");
   EXPECT_NE(refusal("a: b: c\n\t- x: {\n", "n.yaml").find("n.yaml:"),
             std::string::npos);
   EXPECT_NE(refusal("- 1\n- 2\n", "n.yaml").find("expected 'key: value'"),
@@ -145,6 +145,19 @@ TEST(ExportErrors, Huge) {
                     "a.sh")
                 .find("virtual stages"),
             std::string::npos);
+}
+
+TEST(ExportErrors, DeepNesting) {
+  std::string brackets(100000, '[');
+  EXPECT_EQ(refusal("a:\n " + brackets, "n.yaml"),
+            "n.yaml:2: lists are nested more than 256 deep");
+  EXPECT_EQ(refusal("{\"a\": " + brackets, "d.json"),
+            "d.json:1: lists are nested more than 256 deep");
+  std::string dashes;
+  for (int i = 0; i < 100000; ++i)
+    dashes += "- ";
+  EXPECT_EQ(refusal("a:\n " + dashes + "1\n", "n.yaml"),
+            "n.yaml:2: lists are nested more than 256 deep");
 }
 
 // Files for the Hugging Face Trainer leave numbers to it.
