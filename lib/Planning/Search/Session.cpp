@@ -138,7 +138,8 @@ std::string tessera::explainNoFit(const PlanProblem &p,
             ") needs " + formatBytes(result.nearest->second.total()) +
             " on its fullest GPU, there are " + formatBytes(p.memoryLimit);
   else
-    text += ": weights, gradients and optimizer alone need more than the " +
+    text += ": weights, gradients, optimizer and one microbatch need more than "
+            "the " +
             formatBytes(p.memoryLimit) + " of a GPU in every layout";
   PlanProblem open = p;
   open.fixed = {};
