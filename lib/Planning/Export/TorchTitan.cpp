@@ -173,6 +173,9 @@ static void readPipeline(SettingsReader &r, int64_t layers, FrameworkRun &run) {
     return;
   l.schedule = kSchedules[which].kind;
   l.vpp = kSchedules[which].stagesPerRank;
+  if (StringRef(kSchedules[which].name) == "ZBVZeroBubble")
+    run.notes.push_back("the V-shaped placement of stages is read as the "
+                        "looped one");
   if (modules)
     return readModules(r, modulesKey, *modules, run);
   const json::Array *points = splits ? splits->value.getAsArray() : nullptr;

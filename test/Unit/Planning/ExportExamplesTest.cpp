@@ -26,8 +26,9 @@ static FrameworkRun read(StringRef text, StringRef where, StringRef format,
 }
 
 // NVIDIA/Megatron-LM, README "GPT-3 Example" and
-// examples/gpt3/train_gpt3_175b_distributed.sh: 1024 A100, 8-way tensor and
-// 16-way pipeline parallelism, batch 1536. The script itself is for one node.
+// examples/gpt3/train_gpt3_175b_distributed.sh (157006d6): 1024 A100, 8-way
+// tensor and 16-way pipeline parallelism, batch 1536. The script itself is for
+// one node.
 TEST(ExportExamples, MegatronGpt3) {
   StringRef script = R"(#!/bin/bash
 export CUDA_DEVICE_MAX_CONNECTIONS=1
@@ -71,7 +72,8 @@ torchrun ${DISTRIBUTED_ARGS[@]} pretrain_gpt.py \
   EXPECT_EQ(run.layers, 96);
 }
 
-// NVIDIA/Megatron-LM, examples/mixtral/train_mixtral_8x7b_distributed.sh.
+// NVIDIA/Megatron-LM, examples/mixtral/train_mixtral_8x7b_distributed.sh
+// (9b8acfd0), on 8 nodes; the commented line is ours.
 TEST(ExportExamples, MegatronMixtral) {
   StringRef script = R"(
 GPUS_PER_NODE=8
@@ -263,7 +265,7 @@ model:
 }
 
 // pytorch/torchtitan, torchtitan/models/llama3/train_configs/llama3_405b.toml:
-// "a preset for 128 H100 GPUs".
+// "a preset for 128 H100 GPUs" (e0d2de68, its batch_size under today's name).
 TEST(ExportExamples, TorchTitanLlama405B) {
   StringRef toml = R"(# torchtitan Config.toml
 [model]
@@ -302,8 +304,9 @@ mode = "full" # ["none", "selective", "full"]
   EXPECT_EQ(run.workload.sequence, 8192);
 }
 
-// pytorch/torchtitan, docs of the default split: the first and the last stage
-// have one layer fewer (32 + 2 over 4 stages: 9, 9, 8, 8).
+// pytorch/torchtitan, torchtitan/distributed/pipeline.py (0ab23071),
+// generate_module_names_per_stage: embedding and output count as a layer each,
+// the first stages take the rest (32 + 2 over 4 stages: 9, 9, 8, 8).
 TEST(ExportExamples, TorchTitanDefaultStages) {
   StringRef toml = "[training]\nlocal_batch_size = 8\n[parallelism]\n"
                    "data_parallel_shard_degree = 2\n"
@@ -347,7 +350,8 @@ tokens:
 }
 
 // huggingface/accelerate, examples/torch_native_parallelism/configs/
-// tp_hsdp.yaml and nd.yaml (two replicas of two shards, tensor parallel 2).
+// tp_hsdp.yaml (571ca020): two replicas of two shards, tensor parallel 2. Then
+// examples/config_yaml_templates/fsdp.yaml with the other strategy.
 TEST(ExportExamples, AccelerateHybrid) {
   StringRef yaml = R"(compute_environment: LOCAL_MACHINE
 distributed_type: FSDP
