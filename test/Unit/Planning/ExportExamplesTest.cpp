@@ -114,8 +114,7 @@ MODEL_PARALLEL_ARGS=(
 }
 
 // NVIDIA-NeMo/Megatron-Bridge, scripts/performance/dryrun_configs/deepseek/
-// deepseek_v3_pretrain_h100_fp8_sc_v1.yaml: 1024 H100, TP 2, PP 8, VPP 4,
-// EP 64.
+// deepseek_v3_pretrain_h100_fp8_sc_v1.yaml (a9497c6b), on 1024 GPUs.
 TEST(ExportExamples, BridgeDeepSeekV3) {
   StringRef yaml = R"(_target_: megatron.bridge.training.config.ConfigContainer
 comm_overlap:
@@ -212,7 +211,8 @@ ddp:
 }
 
 // NVIDIA/NeMo-Framework-Launcher,
-// launcher_scripts/conf/training/gpt3/175b.yaml.
+// launcher_scripts/conf/training/gpt3/175b.yaml
+// (056a90ed): 128 nodes of 8.
 TEST(ExportExamples, NemoGpt3) {
   StringRef yaml = R"(run:
   name: gpt3_175b
