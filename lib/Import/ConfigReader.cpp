@@ -53,14 +53,18 @@ int64_t ConfigReader::integer(Names names, std::optional<int64_t> otherwise,
   return least;
 }
 
-double ConfigReader::number(Names names, double otherwise) const {
+double ConfigReader::number(Names names, double otherwise, double least) const {
   auto [name, value] = find(names);
   if (!value)
     return otherwise;
   std::optional<double> number = value->getAsNumber();
-  if (number && std::isfinite(*number))
+  if (!number || !std::isfinite(*number))
+    failField(name, "must be a number, got " + describeJson(*value));
+  else if (*number < least)
+    failField(name, "must be a number of at least " + llvm::formatv("{0:g}", least) +
+                        ", got " + describeJson(*value));
+  else
     return *number;
-  failField(name, "must be a number, got " + describeJson(*value));
   return otherwise;
 }
 

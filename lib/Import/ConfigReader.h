@@ -14,6 +14,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/JSON.h"
 #include <initializer_list>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -32,7 +33,9 @@ public:
   /// no `otherwise`.
   int64_t integer(Names names, std::optional<int64_t> otherwise = std::nullopt,
                   int64_t least = 1, int64_t most = INT32_MAX) const;
-  double number(Names names, double otherwise) const;
+  /// A finite number of at least `least`.
+  double number(Names names, double otherwise,
+                double least = std::numeric_limits<double>::lowest()) const;
   std::optional<double> maybeNumber(llvm::StringRef name) const;
   bool boolean(llvm::StringRef name, bool otherwise) const;
   std::string text(Names names, llvm::StringRef otherwise) const;

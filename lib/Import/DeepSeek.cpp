@@ -130,10 +130,10 @@ void tessera::readDeepSeek(const ConfigReader &reader, ModelConfig &config) {
       reader.integer({"intermediate_size"}, isV3 ? 18432 : 11008);
   config.maxPositions =
       reader.integer({"max_position_embeddings"}, isV3 ? 4096 : 2048);
-  config.normEps = reader.number({"rms_norm_eps"}, 1e-6);
+  config.normEps = reader.number({"rms_norm_eps"}, 1e-6, 0.0);
   config.activation = readActivation(reader, "hidden_act", "silu");
   config.windows.assign(config.layers, 0);
-  double std = reader.number({"initializer_range"}, 0.02);
+  double std = reader.number({"initializer_range"}, 0.02, 0.0);
 
   LatentConfig latent = readLatent(reader, config, std);
   config.headDim = latent.ropeDim; // What rotates.

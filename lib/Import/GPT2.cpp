@@ -34,14 +34,14 @@ void tessera::readGPT2(const ConfigReader &reader, ModelConfig &config) {
   reader.onlySupported("add_cross_attention", false);
 
   config.layerNorm = true;
-  config.normEps = reader.number({"layer_norm_epsilon"}, 1e-5);
+  config.normEps = reader.number({"layer_norm_epsilon"}, 1e-5, 0.0);
   config.activation = readActivation(reader, "activation_function", "gelu_new");
   if (reader.boolean("scale_attn_weights", true))
     config.attentionScale =
         1.0 / std::sqrt(static_cast<double>(config.headDim));
   config.windows.assign(config.layers, 0);
 
-  double std = reader.number({"initializer_range"}, 0.02);
+  double std = reader.number({"initializer_range"}, 0.02, 0.0);
   // Projections into the residual stream start smaller (Radford et al. 2019).
   double residualStd =
       std / std::sqrt(2.0 * static_cast<double>(config.layers));

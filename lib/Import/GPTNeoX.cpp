@@ -30,7 +30,7 @@ void tessera::readGPTNeoX(const ConfigReader &reader, ModelConfig &config) {
   config.headDim = std::max<int64_t>(config.hidden / config.heads, 1);
 
   config.layerNorm = true;
-  config.normEps = reader.number({"layer_norm_eps"}, 1e-5);
+  config.normEps = reader.number({"layer_norm_eps"}, 1e-5, 0.0);
   config.activation = readActivation(reader, "hidden_act", "gelu");
   config.attentionScale = 1.0 / std::sqrt(static_cast<double>(config.headDim));
   config.parallelResidual = reader.boolean("use_parallel_residual", true);
@@ -39,7 +39,7 @@ void tessera::readGPTNeoX(const ConfigReader &reader, ModelConfig &config) {
                  reader.number({"rotary_pct"}, 0.25));
   config.windows.assign(config.layers, 0);
 
-  double std = reader.number({"initializer_range"}, 0.02);
+  double std = reader.number({"initializer_range"}, 0.02, 0.0);
   bool attentionBias = reader.boolean("attention_bias", true);
   config.prefix = "gpt_neox.";
   config.ignoredTensors = {".attention.bias", ".attention.masked_bias",

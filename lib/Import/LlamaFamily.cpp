@@ -106,7 +106,7 @@ void tessera::readLlamaFamily(const ConfigReader &reader, ModelConfig &config) {
                         : std::max<int64_t>(config.hidden / config.heads, 1));
   checkHeads(reader, config, "num_attention_heads", "num_key_value_heads");
 
-  config.normEps = reader.number({"rms_norm_eps"}, 1e-6);
+  config.normEps = reader.number({"rms_norm_eps"}, 1e-6, 0.0);
   config.activation = readActivation(reader, "hidden_act", "silu");
   config.attentionScale = 1.0 / std::sqrt(static_cast<double>(config.headDim));
   config.rotary = readRotary(reader, config, 10000.0, 1.0);
@@ -127,7 +127,7 @@ void tessera::readLlamaFamily(const ConfigReader &reader, ModelConfig &config) {
   else if (isQwen2 || isQwen3)
     readQwenWindows(reader, config);
 
-  double std = reader.number({"initializer_range"}, 0.02);
+  double std = reader.number({"initializer_range"}, 0.02, 0.0);
   bool attentionBias =
       (isLlama || isQwen3) && reader.boolean("attention_bias", false);
   bool mlpBias = isLlama && reader.boolean("mlp_bias", false);

@@ -56,7 +56,7 @@ static void assignLayers(const ConfigReader &reader, const ModelConfig &config,
 void tessera::readMixture(const ConfigReader &reader, ModelConfig &config) {
   readLlamaFamily(reader, config);
   bool isMixtral = config.architecture == "MixtralForCausalLM";
-  double std = reader.number({"initializer_range"}, 0.02);
+  double std = reader.number({"initializer_range"}, 0.02, 0.0);
   ExpertsConfig experts;
   experts.experts = isMixtral ? reader.integer({"num_local_experts"}, 8)
                               : reader.integer({"num_experts"}, 128);

@@ -3,6 +3,7 @@
 
 #include "tessera/Pipelines/Phase.h"
 #include "tessera/Runtime/Launch.h"
+#include "tessera/Support/File.h"
 #include "tessera/Support/Suggest.h"
 
 #include "llvm/Support/FileSystem.h"
@@ -23,7 +24,7 @@ static void showCommands(ArrayRef<Command> commands, raw_ostream &out) {
   out << "\n'tessera COMMAND --help' shows a command's options\n";
 }
 
-int tessera::runCommand(ArrayRef<Command> commands, int argc, char **argv) {
+static int dispatch(ArrayRef<Command> commands, int argc, char **argv) {
   if (argc < 2) {
     showCommands(commands, errs());
     return kUsageError;
@@ -47,6 +48,15 @@ int tessera::runCommand(ArrayRef<Command> commands, int argc, char **argv) {
   errs() << "error: unknown command '" << name << "'" << didYouMean(name, names)
          << "\n";
   return kUsageError;
+}
+
+int tessera::runCommand(ArrayRef<Command> commands, int argc, char **argv) {
+  int code = dispatch(commands, argc, argv);
+  if (Error error = flushStandardOutput()) {
+    errs() << "error: " << toString(std::move(error)) << "\n";
+    return code ? code : 1;
+  }
+  return code;
 }
 
 static int usage(const Twine &message) {

@@ -12,10 +12,6 @@ using namespace tessera;
 
 static std::string write(StringRef path,
                          llvm::function_ref<void(llvm::raw_ostream &)> print) {
-  if (path == "-") {
-    print(llvm::outs());
-    return "";
-  }
   if (llvm::Error error = writeFileAtomically(path, print))
     return llvm::toString(std::move(error));
   return "";

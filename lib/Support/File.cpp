@@ -14,13 +14,48 @@ Expected<std::string> tessera::readFile(StringRef path) {
   return (*buffer)->getBuffer().str();
 }
 
+bool tessera::isSpecialFile(StringRef path) {
+  sys::fs::file_status status;
+  if (sys::fs::status(path, status))
+    return false;
+  return status.type() != sys::fs::file_type::regular_file &&
+         status.type() != sys::fs::file_type::directory_file;
+}
+
+Error tessera::flushStandardOutput() {
+  outs().flush();
+  if (!outs().has_error())
+    return Error::success();
+  std::string reason = outs().error().message();
+  outs().clear_error();
+  return makeError("cannot write standard output: " + reason);
+}
+
+/// Writes into what is at `path`.
+static Error writeInto(StringRef path,
+                       function_ref<void(raw_ostream &)> write) {
+  std::error_code code;
+  raw_fd_ostream os(path, code, sys::fs::CD_OpenExisting, sys::fs::FA_Write,
+                    sys::fs::OF_None);
+  if (!code) {
+    write(os);
+    os.close();
+    code = os.error();
+    os.clear_error();
+  }
+  if (code)
+    return tessera::makeError("cannot write '" + path + "': " + code.message());
+  return Error::success();
+}
+
 Error tessera::writeFileAtomically(StringRef path,
                                    function_ref<void(raw_ostream &)> write) {
   if (path == "-") {
     write(outs());
-    outs().flush();
-    return Error::success();
+    return flushStandardOutput();
   }
+  if (isSpecialFile(path))
+    return writeInto(path, write);
   Expected<sys::fs::TempFile> temp =
       sys::fs::TempFile::create(path + ".tmp-%%%%%%%%");
   if (!temp)

@@ -7,7 +7,33 @@
 using namespace llvm;
 using namespace tessera;
 
+/// LLVM's parser recurses, and a deep enough text would overflow the stack.
+static constexpr unsigned kDeepestJson = 200;
+
+/// The byte at which the text is nested deeper than allowed.
+static std::optional<size_t> findTooDeep(StringRef text) {
+  unsigned depth = 0;
+  bool quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (quoted && c == '\\')
+      ++i;
+    else if (c == '"')
+      quoted = !quoted;
+    else if (quoted)
+      continue;
+    else if ((c == '[' || c == '{') && ++depth > kDeepestJson)
+      return i;
+    else if ((c == ']' || c == '}') && depth > 0)
+      --depth;
+  }
+  return std::nullopt;
+}
+
 Expected<json::Value> tessera::parseJson(StringRef text, StringRef what) {
+  if (std::optional<size_t> byte = findTooDeep(text))
+    return makeError(what + ": nested deeper than " + Twine(kDeepestJson) +
+                     " levels at byte " + Twine(*byte));
   Expected<json::Value> value = json::parse(text);
   if (!value)
     return makeError(what + ": " + toString(value.takeError()));

@@ -13,8 +13,17 @@ namespace tessera {
 /// The whole file as text; "-" is standard input.
 llvm::Expected<std::string> readFile(llvm::StringRef path);
 
+/// Whether something other than a regular file or a folder is there: a device, a
+/// pipe. Output goes into it; renaming a file over it would destroy it.
+bool isSpecialFile(llvm::StringRef path);
+
+/// Flushes standard output; an error names what went wrong. (Left to LLVM, it
+/// would end the process with an internal error.)
+llvm::Error flushStandardOutput();
+
 /// Writes to a temporary file beside `path` and renames it, so that a reader
-/// sees the old file or the new one. "-" writes to standard output.
+/// sees the old file or the new one. "-" writes to standard output, and special
+/// files are written into.
 llvm::Error
 writeFileAtomically(llvm::StringRef path,
                     llvm::function_ref<void(llvm::raw_ostream &)> write);

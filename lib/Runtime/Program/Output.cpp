@@ -13,6 +13,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace tessera::rt {
@@ -80,7 +81,12 @@ Status gatherOne(const Manifest &manifest, World &world,
 class AtomicFile {
 public:
   explicit AtomicFile(const std::string &path)
-      : path(path), temporary(path + ".tmp." + std::to_string(getpid())) {}
+      : path(path), temporary(path + ".tmp." + std::to_string(getpid())) {
+    // Renaming over a device or a pipe would destroy it: write into it.
+    struct stat status;
+    special = stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) &&
+              !S_ISDIR(status.st_mode);
+  }
   ~AtomicFile() {
     if (fd >= 0)
       close(fd);
@@ -88,6 +94,10 @@ public:
       unlink(temporary.c_str());
   }
   Status open() {
+    if (special) {
+      fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+      return fd < 0 ? error() : Status::success();
+    }
     fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
                 0644);
     if (fd < 0)
@@ -116,7 +126,8 @@ public:
       return error();
     int closing = fd;
     fd = -1;
-    if (close(closing) != 0 || rename(temporary.c_str(), path.c_str()) != 0)
+    if (close(closing) != 0 ||
+        (!special && rename(temporary.c_str(), path.c_str()) != 0))
       return error();
     committed = true;
     return Status::success();
@@ -128,7 +139,7 @@ private:
   }
   std::string path, temporary;
   int fd = -1;
-  bool created = false, committed = false;
+  bool created = false, committed = false, special = false;
 };
 
 std::string safetensorsHeader(const std::vector<GlobalOutput> &outputs) {

@@ -10,8 +10,10 @@
 #include "Session.h"
 #include "tessera/Runtime/Fatal.h"
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <functional>
 #include <iostream>
 #include <unistd.h>
@@ -50,13 +52,27 @@ std::string joinMessages(const std::vector<std::string> &all) {
   return text;
 }
 
-void writeAll(int fd, const std::string &text) {
+/// 0, or the number of what went wrong.
+int writeAll(int fd, const std::string &text) {
   for (size_t done = 0; done < text.size();) {
     ssize_t n = write(fd, text.data() + done, text.size() - done);
+    if (n < 0 && errno == EINTR)
+      continue;
     if (n <= 0)
-      return;
+      return n < 0 ? errno : EIO;
     done += static_cast<size_t>(n);
   }
+  return 0;
+}
+
+/// What the user asked to see; a result that nobody can see is no success.
+int show(const std::string &text) {
+  int code = writeAll(STDOUT_FILENO, text);
+  if (code == 0)
+    return 0;
+  writeAll(STDERR_FILENO, "error: cannot write standard output: " +
+                              std::string(std::strerror(code)) + "\n");
+  return exitFailure;
 }
 
 class Program {
@@ -152,7 +168,7 @@ int Program::run(const Manifest &manifest, ForwardFunction forward) {
            return world.rank() == 0 ? session.writeOutput() : Status::success();
          });
   if (well && world.rank() == 0)
-    writeAll(STDOUT_FILENO, reportText(manifest, options, session.result()));
+    code = show(reportText(manifest, options, session.result()));
   return code;
 }
 
@@ -181,11 +197,10 @@ int start(int argc, char **argv, const char *text, ForwardFunction forward) {
   if (!options)
     return complain(info, options.message(), exitUsage);
   if (options->help || options->describe) {
-    if (speaks(info))
-      writeAll(STDOUT_FILENO, options->help
-                                  ? helpText(options->program)
-                                  : describeText(*manifest, options->json));
-    return 0;
+    if (!speaks(info))
+      return 0;
+    return show(options->help ? helpText(options->program)
+                              : describeText(*manifest, options->json));
   }
   if (manifest->ranks() != info.worldSize) {
     std::ostringstream message;

@@ -155,7 +155,7 @@ std::string check(const LaunchState &state) {
   if ((options.check || options.count) && !state.kernel->instrumented)
     return std::string(options.check ? "checking" : "counting") +
            " needs a kernel compiled with instrumentation "
-           "(#kernel.virtual_target<instrument>)";
+           "(tessera compile --instrument)";
   if (!state.mma)
     return "this CPU lacks the vector extensions of simd level " +
            std::to_string(options.simd);

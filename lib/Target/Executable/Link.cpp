@@ -1,4 +1,5 @@
 //===- Link.cpp - objects and runtime to one program ----------------------===//
+#include "tessera/Support/File.h"
 #include "tessera/Target/Executable.h"
 
 #include "llvm/ADT/ScopeExit.h"
@@ -64,9 +65,15 @@ std::string tessera::linkExecutable(ArrayRef<StringRef> objects,
                             : " at '" + runtime + "'") +
            "; set TESSERA_RUNTIME_LIB to its path";
 
+  if (sys::fs::is_directory(options.output))
+    return "cannot write '" + options.output + "': Is a directory";
   SmallVector<SmallString<128>> paths;
   SmallString<128> log, result(options.output);
-  result += ".tmp-" + std::to_string(sys::Process::getProcessId());
+  bool special = isSpecialFile(options.output);
+  if (!special)
+    result += ".tmp-" + std::to_string(sys::Process::getProcessId());
+  else if (sys::fs::createTemporaryFile("tessera", "exe", result))
+    return "cannot create a temporary file to link";
   auto cleanup = make_scope_exit([&] {
     for (auto &path : paths)
       sys::fs::remove(path);
@@ -105,7 +112,9 @@ std::string tessera::linkExecutable(ArrayRef<StringRef> objects,
       text += (*buffer)->getBuffer().take_front(4000).str();
     return "linking with '" + linker + "' failed: " + text;
   }
-  if (std::error_code failed = sys::fs::rename(result, options.output))
+  if (std::error_code failed = special
+                                   ? sys::fs::copy_file(result, options.output)
+                                   : sys::fs::rename(result, options.output))
     return "cannot write '" + options.output + "': " + failed.message();
   return "";
 }

@@ -64,16 +64,24 @@ std::optional<Mesh> tessera::parseMesh(StringRef text, std::string &why) {
 }
 
 /// The sizes nearest to `size` (below it first) for which `isLegal` holds, as
-/// text. No size above `largest` is legal; 1 is.
-static std::string nearestSizes(int64_t size, int64_t largest,
+/// text. Every legal size divides a number of `counts`, and 1 is legal.
+static std::string nearestSizes(int64_t size, ArrayRef<int64_t> counts,
                                 llvm::function_ref<bool(int64_t)> isLegal) {
-  int64_t below = std::min(size - 1, largest), above = size + 1;
-  while (below >= 1 && !isLegal(below))
-    --below;
-  while (above <= largest && !isLegal(above))
-    ++above;
+  int64_t below = 1, above = INT64_MAX;
+  auto consider = [&](int64_t n) {
+    if (n < size ? n <= below : n == size || n >= above)
+      return;
+    if (isLegal(n))
+      (n < size ? below : above) = n;
+  };
+  for (int64_t count : counts)
+    for (int64_t n = 1; n <= count / n; ++n)
+      if (count % n == 0) {
+        consider(n);
+        consider(count / n);
+      }
   std::string text = std::to_string(below);
-  if (above <= largest)
+  if (above != INT64_MAX)
     text += " or " + std::to_string(above);
   return text;
 }
@@ -189,9 +197,10 @@ LogicalResult Planner::checkTensorAxis() {
   for (const TensorConstraint &c : ordered) {
     if (c.allows(ranks))
       continue;
-    int64_t largest = 1;
+    // Where fewer heads than ranks are replicated, all heads bound the ranks.
+    SmallVector<int64_t> counts;
     for (const TensorConstraint &other : ordered)
-      largest = std::max(largest, other.count);
+      counts.push_back(other.count);
     return fail(
         c.op, llvm::formatv("{0} {1} {2} with tp = {3}; the nearest legal tp "
                             "is {4}",
@@ -199,7 +208,7 @@ LogicalResult Planner::checkTensorAxis() {
                             c.replicable
                                 ? "can be neither divided nor replicated evenly"
                                 : "cannot be divided evenly",
-                            ranks, nearestSizes(ranks, largest, isLegal))
+                            ranks, nearestSizes(ranks, counts, isLegal))
                   .str());
   }
   return success();
@@ -258,12 +267,15 @@ LogicalResult Planner::chooseSequenceParallelism() {
       continue;
     if (options.sequenceParallel == SequenceParallel::Auto)
       return success();
+    int64_t below = length / ranks * ranks;
+    std::string nearest = std::to_string(below + ranks);
+    nearest = below == 0 ? "sequence is " + nearest
+                         : "sequences are " + std::to_string(below) + " and " +
+                               nearest;
     return fail(module,
                 llvm::formatv("sequence parallelism needs a sequence that tp = "
-                              "{0} divides, got {1}; the nearest legal "
-                              "sequences are {2} and {3}",
-                              ranks, length, length / ranks * ranks,
-                              (length / ranks + 1) * ranks)
+                              "{0} divides, got {1}; the nearest legal {2}",
+                              ranks, length, nearest)
                     .str());
   }
   sequence = tensor;
@@ -368,7 +380,7 @@ LogicalResult Planner::planFunction(func::FuncOp function) {
                       "a batch of {0} (argument #{1}) cannot be divided evenly "
                       "with dp = {2}; the nearest legal dp is {3}",
                       batch, i, ranks,
-                      nearestSizes(ranks, batch,
+                      nearestSizes(ranks, {batch},
                                    [&](int64_t n) { return batch % n == 0; }))
                       .str());
     TensorSharding sharding = TensorSharding::replicated(type.getRank());

@@ -373,7 +373,7 @@ TEST_F(Checker, NeedsInstrumentation) {
   EXPECT_EQ(harness->launch("k", {{1, 1, 1}, {64, 1, 1}},
                             {buffer.data(), buffer.data() + 64}, launch),
             "kernel k: checking needs a kernel compiled with instrumentation "
-            "(#kernel.virtual_target<instrument>)");
+            "(tessera compile --instrument)");
 }
 
 } // namespace
