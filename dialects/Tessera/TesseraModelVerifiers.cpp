@@ -6,6 +6,9 @@
 using namespace mlir;
 using namespace tessera;
 
+/// Numbers of layers that sums and products of sizes can take.
+static constexpr uint64_t kMostLayers = INT32_MAX;
+
 /// A view must carve exactly the parameter out of the stored tensor.
 static LogicalResult verifyView(ParameterOp op) {
   CheckpointAttr checkpoint = op.getCheckpoint();
@@ -52,6 +55,10 @@ LogicalResult ParameterOp::verify() {
              << "expects layers from 0 on and at least one, got first "
              << static_cast<int64_t>(*getFirstLayer()) << " count "
              << static_cast<int64_t>(*getLayerCount());
+    if (*getFirstLayer() + *getLayerCount() > kMostLayers)
+      return emitOpError() << "expects layers below " << kMostLayers
+                           << ", got first " << *getFirstLayer() << " count "
+                           << *getLayerCount();
     if (!named)
       return emitOpError() << "is repeated over layers, but its checkpoint "
                               "name \""
@@ -98,6 +105,10 @@ LogicalResult LayersOp::verify() {
   if (static_cast<int64_t>(getCount()) < 1)
     return emitOpError() << "expects a count of at least 1, got "
                          << static_cast<int64_t>(getCount());
+  if (getFirst() + getCount() > kMostLayers)
+    return emitOpError() << "expects layers below " << kMostLayers
+                         << ", got first " << getFirst() << " and count "
+                         << getCount();
   if (getOperandTypes() == getResultTypes())
     return success();
   return emitOpError() << "expects results of the operands' types ("

@@ -14,6 +14,33 @@
 using namespace mlir;
 using namespace tessera;
 
+std::string tessera::whyNotStorable(Type type) {
+  auto shaped = dyn_cast<TensorType>(type);
+  if (!shaped)
+    return "";
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  out << "'" << type << "' ";
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !tensor.hasStaticShape()) {
+    out << "has no static shape";
+    return text;
+  }
+  if (!tensor.getElementType().isIntOrFloat()) {
+    out << "has elements that are no numbers";
+    return text;
+  }
+  int64_t bytes = llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
+  for (int64_t size : tensor.getShape()) {
+    if (size > 0 && bytes > kMostTensorBytes / size) {
+      out << "is larger than the memory of any device";
+      return text;
+    }
+    bytes *= size;
+  }
+  return "";
+}
+
 int64_t tessera::tensorBytes(Type type) {
   auto tensor = cast<RankedTensorType>(type);
   return tensor.getNumElements() *
@@ -223,6 +250,17 @@ FailureOr<FunctionArena> Planner::run() {
   if (!llvm::hasSingleElement(function.getBody()))
     return function.emitOpError("must be a single block");
   Block &body = function.getBody().front();
+  auto check = [](Operation *op, TypeRange types) -> LogicalResult {
+    for (Type type : types)
+      if (std::string why = whyNotStorable(type); !why.empty())
+        return op->emitOpError() << "cannot be placed in memory: " << why;
+    return success();
+  };
+  if (failed(check(function, body.getArgumentTypes())))
+    return failure();
+  for (Operation &op : body)
+    if (failed(check(&op, op.getResultTypes())))
+      return failure();
   numSteps = llvm::range_size(body) - 1;
   int64_t step = 0;
   for (Operation &op : body) {

@@ -61,7 +61,7 @@ double ConfigReader::number(Names names, double otherwise, double least) const {
   if (!number || !std::isfinite(*number))
     failField(name, "must be a number, got " + describeJson(*value));
   else if (*number < least)
-    failField(name, "must be a number of at least " + llvm::formatv("{0:g}", least) +
+    failField(name, "must be a number of at least " + describeJson(least) +
                         ", got " + describeJson(*value));
   else
     return *number;

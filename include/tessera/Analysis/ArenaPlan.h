@@ -78,7 +78,16 @@ private:
   mlir::func::FuncOp entry;
 };
 
-/// Bytes of a statically shaped tensor.
+/// What one rank may hold in one tensor, and in all parameters: the addresses
+/// of a device have 48 bits. Below it no sum of offsets overflows.
+inline constexpr int64_t kMostTensorBytes = int64_t(1) << 48;
+
+/// Why a type of a tensor program has no place in memory ("" if it has one): a
+/// tensor needs a static shape, elements of whole or floating-point numbers
+/// and at most kMostTensorBytes. Other types than tensors are no concern.
+std::string whyNotStorable(mlir::Type type);
+
+/// Bytes of a tensor for which whyNotStorable() has no objection.
 int64_t tensorBytes(mlir::Type type);
 
 /// Whether a value has storage that an ArenaPlan gives out (it is a tensor and

@@ -8,6 +8,7 @@
 #include "tessera/Conversion/KernelToGPU/GroupToSpec.h"
 
 #include "dialects/Tessera/TesseraDialect.h"
+#include "tessera/Analysis/ArenaPlan.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -73,6 +74,7 @@ private:
   Result combine(CrossEntropyCombineOp op);
   Result tokenSum(TokenSumOp op);
   Result tokenMean(TokenMeanOp op);
+  LogicalResult checkTypes();
 
   GroupOp group;
   SmallVector<Operation *> ops;
@@ -457,7 +459,34 @@ FailureOr<GroupKernel> GroupReader::tokenMean(TokenMeanOp op) {
   return kernel;
 }
 
+/// The shapes that the functions above divide and multiply.
+LogicalResult GroupReader::checkTypes() {
+  for (Operation *op : ops) {
+    auto check = [&](Type type) -> LogicalResult {
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      if (!tensor)
+        return success();
+      if (std::string why = whyNotStorable(type); !why.empty())
+        return refuse(op, why);
+      if (llvm::is_contained(tensor.getShape(), 0))
+        return refuse(op, "a tensor without elements");
+      if (tensor.getRank() == 0 && !isa<TokenMeanOp>(op))
+        return refuse(op, "a tensor without dimensions");
+      return success();
+    };
+    for (Type type : op->getOperandTypes())
+      if (failed(check(type)))
+        return failure();
+    for (Type type : op->getResultTypes())
+      if (failed(check(type)))
+        return failure();
+  }
+  return success();
+}
+
 FailureOr<GroupKernel> GroupReader::read() {
+  if (failed(checkTypes()))
+    return failure();
   Operation *first = ops.front();
   // An add in front of a norm belongs to the norm.
   if (isa<AddOp>(first) && ops.size() == 2 &&

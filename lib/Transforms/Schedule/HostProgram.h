@@ -94,7 +94,7 @@ private:
   mlir::Location loc;
   /// Byte memrefs of the block's arguments and results.
   llvm::SmallVector<mlir::Value> argumentMemory, resultMemory;
-  llvm::DenseMap<int64_t, mlir::Value> constants;
+  std::map<int64_t, mlir::Value> constants; // any key: no DenseMap
   llvm::DenseMap<std::tuple<mlir::Value, mlir::Type, int64_t>, mlir::Value>
       views;
   llvm::DenseMap<mlir::Value, mlir::Value> scalars;

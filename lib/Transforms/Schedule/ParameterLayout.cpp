@@ -30,6 +30,8 @@ static LogicalResult addParameter(GetParameterOp op, const Mesh &mesh,
     return op.emitOpError()
            << "reads " << op.getType() << " but one rank holds " << local
            << " of @" << op.getParameter();
+  if (std::string unfit = whyNotStorable(local); !unfit.empty())
+    return parameter.emitOpError() << "cannot be placed in memory: " << unfit;
   ParameterPlace place;
   place.op = parameter;
   place.localType = local;
@@ -42,8 +44,8 @@ static LogicalResult addParameter(GetParameterOp op, const Mesh &mesh,
 }
 
 /// Gives the parameters of one range of layers their offsets.
-static void placeGroup(ArrayRef<ParameterPlace *> group,
-                       ParameterLayout &layout) {
+static LogicalResult placeGroup(ArrayRef<ParameterPlace *> group,
+                                ParameterLayout &layout) {
   int64_t stride = 0;
   for (ParameterPlace *place : group) {
     place->offset = layout.bytes + stride;
@@ -53,7 +55,12 @@ static void placeGroup(ArrayRef<ParameterPlace *> group,
   if (group.front()->layerCount)
     for (ParameterPlace *place : group)
       place->layerStride = stride;
+  if (stride > (kMostTensorBytes - layout.bytes) / count)
+    return group.front()->op.emitOpError()
+           << "and the parameters before it, " << count
+           << " layers of them, are larger than the memory of any device";
   layout.bytes += stride * count;
+  return success();
 }
 
 FailureOr<ParameterLayout> ParameterLayout::compute(ModuleOp module,
@@ -75,7 +82,8 @@ FailureOr<ParameterLayout> ParameterLayout::compute(ModuleOp module,
   for (auto &[name, place] : layout.parameters)
     groups[{place.firstLayer, place.layerCount}].push_back(&place);
   for (auto &[range, group] : groups)
-    placeGroup(group, layout);
+    if (failed(placeGroup(group, layout)))
+      return failure();
   for (TablePlace &table : layout.tables) {
     table.offset = layout.bytes;
     layout.bytes += alignToArena(tensorBytes(table.type));

@@ -13,6 +13,9 @@ using namespace tessera;
 /// Functions in an order in which callees come first.
 static void calleesFirst(func::FuncOp function,
                          llvm::SetVector<Operation *> &order) {
+  // Seen once is enough: walking every path takes exponential time.
+  if (order.contains(function))
+    return;
   function.walk([&](LayersOp call) {
     calleesFirst(SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
                      call, call.getBlockAttr()),
