@@ -26,7 +26,9 @@ function(tessera_target_common target no_mlir)
     ${CMAKE_BINARY_DIR}/include ${CMAKE_BINARY_DIR})
   if(NOT no_mlir)
     target_include_directories(${target} SYSTEM PRIVATE ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
-    target_compile_options(${target} PRIVATE -fno-exceptions)
+    # MLIR's templates at -O3 cost more time to compile than our passes need to
+    # run; one level for all of them, since they share the precompiled header.
+    target_compile_options(${target} PRIVATE -fno-exceptions -O1)
     if(NOT target STREQUAL TesseraPCH)
       target_precompile_headers(${target} REUSE_FROM TesseraPCH)
     endif()
