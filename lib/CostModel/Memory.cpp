@@ -37,7 +37,8 @@ double tessera::savedBytes(const BlockFeatures &block,
 
 MemoryUse tessera::memoryUse(const ModelFeatures &features,
                              const Layout &layout, const Workload &workload,
-                             const Cluster &cluster) {
+                             const Cluster &cluster,
+                             std::vector<MemoryUse> *stages) {
   int chunks = layout.pp * layout.vpp;
   std::vector<int> layers = features.layerBlocks();
   auto sizes = layout.chunkLayers.empty() ? evenChunks(layers.size(), chunks)
@@ -112,6 +113,8 @@ MemoryUse tessera::memoryUse(const ModelFeatures &features,
       if (size > 1)
         use.communication += kCommunicatorBytes;
     use.reserve = workload.allocatorReserve * use.allocated();
+    if (stages)
+      stages->push_back(use);
     if (stage == 0 || use.total() > worst.total())
       worst = use;
   }

@@ -64,7 +64,8 @@ static std::vector<ChunkSum> sumChunks(const ModelFeatures &features,
 }
 
 StepTime tessera::stepTime(const ModelFeatures &features, const Layout &layout,
-                           const Workload &workload, const StepModel &model) {
+                           const Workload &workload, const StepModel &model,
+                           StepDetail *detail) {
   std::vector<ChunkSum> chunks = sumChunks(features, layout, workload, model);
   int64_t perReplica =
       std::max<int64_t>(1, (workload.globalBatch + layout.dp - 1) / layout.dp);
@@ -93,7 +94,11 @@ StepTime tessera::stepTime(const ModelFeatures &features, const Layout &layout,
     p.forward.push_back(c.forward.total() + occupied);
     p.backward.push_back(c.backward.total() + c.recompute.total() + occupied);
     p.backwardWeight.push_back(c.backward.weightGradient);
+    if (detail)
+      detail->chunks.push_back({c.forward, c.backward, c.recompute});
   }
+  if (detail)
+    detail->occupied = occupied;
   PipelineResult timeline =
       simulatePipeline(p, std::max<int64_t>(64, 6 * layout.pp));
 
@@ -123,6 +128,8 @@ StepTime tessera::stepTime(const ModelFeatures &features, const Layout &layout,
       busiest = i;
     auto [communication, optimizer] =
         endOfStep(stages[i], layout, workload, model);
+    if (detail)
+      detail->ends.push_back({communication, optimizer});
     // Later stages finish their backward passes earlier by one pass each.
     double early = i * stages[i].backward.total() / layout.vpp;
     if (communication + optimizer - early > tail) {

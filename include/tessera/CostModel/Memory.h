@@ -30,8 +30,10 @@ struct MemoryUse {
   }
 };
 
+/// The fullest rank; with `stages` also a rank of every pipeline stage.
 MemoryUse memoryUse(const ModelFeatures &features, const Layout &layout,
-                    const Workload &workload, const Cluster &cluster);
+                    const Workload &workload, const Cluster &cluster,
+                    std::vector<MemoryUse> *stages = nullptr);
 
 /// Bytes of activations that one call of a block keeps for one microbatch.
 double savedBytes(const BlockFeatures &block, RecomputeKind recompute);

@@ -67,10 +67,26 @@ struct StepTime {
   PipelineProblem pipeline;
 };
 
+/// What a step is made of, chunk by chunk and stage by stage: with the events of
+/// `StepTime::pipeline` it makes a picture of the whole step.
+struct StepDetail {
+  /// One microbatch's passes through each chunk.
+  std::vector<BlockTime> chunks;
+  /// Seconds of each pass in which the stage sends and receives.
+  double occupied = 0;
+  struct End {
+    double communication = 0; ///< gradient reduction, parameter gathering
+    double optimizer = 0;
+  };
+  /// What each stage does after its last backward pass.
+  std::vector<End> ends;
+};
+
 /// Predicts one step. The layout must be legal for the model: dp*microBatch
 /// divides the global batch (a remainder counts as a whole microbatch).
 StepTime stepTime(const ModelFeatures &features, const Layout &layout,
-                  const Workload &workload, const StepModel &model);
+                  const Workload &workload, const StepModel &model,
+                  StepDetail *detail = nullptr);
 
 } // namespace tessera
 

@@ -67,6 +67,14 @@ TEST(Memory, FirstStageHoldsAllMicrobatchesInFlight) {
   EXPECT_EQ(use.stage, 0);
   EXPECT_DOUBLE_EQ(use.activations, 4 * 2 * 1500);
   EXPECT_DOUBLE_EQ(use.weights, 2 * 2 * 1000);
+  // The stages behind it have one microbatch less in flight each.
+  std::vector<MemoryUse> stages;
+  memoryUse(f, l, w, c, &stages);
+  ASSERT_EQ(stages.size(), 4u);
+  for (int s = 0; s < 4; ++s) {
+    EXPECT_EQ(stages[s].stage, s);
+    EXPECT_DOUBLE_EQ(stages[s].activations, (4 - s) * 2 * 1500);
+  }
 }
 
 TEST(Memory, HybridShardingDividesByItsGroup) {

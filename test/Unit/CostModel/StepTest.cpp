@@ -164,3 +164,30 @@ TEST(Layout, EqualAndHashed) {
   l.sequenceParallel = true;
   EXPECT_EQ(l.str(), "dp=4 tp=8 mb=1 sp");
 }
+
+// With the detail the whole step can be drawn: each pass of the timeline is the
+// chunk's own work and what its transfers occupy; the ends follow.
+TEST_F(Seconds, DetailExplainsThePasses) {
+  features.blocks[0].denseParameters = 1000000;
+  features.boundaryBytes = 100000000; // 0.1 s to the next stage
+  Layout l;
+  l.dp = 2;
+  l.pp = 4;
+  l.vpp = 2;
+  l.schedule = ScheduleKind::Interleaved;
+  l.recompute = RecomputeKind::Full;
+  l.overlapPipeline = false;
+  StepDetail detail;
+  StepTime t = stepTime(features, l, workload, model, &detail);
+  ASSERT_EQ(detail.chunks.size(), 8u);
+  ASSERT_EQ(detail.ends.size(), 4u);
+  EXPECT_NEAR(detail.occupied, 0.1, 1e-3);
+  for (size_t c = 0; c < 8; ++c) {
+    EXPECT_NEAR(detail.chunks[c].forward.compute, 1, 1e-9);
+    EXPECT_NEAR(t.pipeline.forward[c], 1 + detail.occupied, 1e-9);
+    EXPECT_NEAR(t.pipeline.backward[c], 2 + 1 + detail.occupied, 1e-9);
+  }
+  // Two layers a stage, reduced between the two replicas of the node.
+  for (const StepDetail::End &end : detail.ends)
+    EXPECT_GT(end.communication, 0);
+}
