@@ -12,6 +12,7 @@ label of its last token; any id where that does not count), and prints
 takes what a run wrote with --output and prints "LOSS REFERENCE DIFFERENCE": the
 mean over the tokens that the reference counts, the reference's own, and the
 largest difference of one token. A NaN anywhere is an infinite difference.
+test/Integration/compare_losses.py uses the same functions.
 """
 import json
 import math
@@ -36,7 +37,8 @@ def read(path: pathlib.Path) -> dict:
     return tensors
 
 
-def write_tokens(tensors: dict, output: pathlib.Path) -> None:
+def write_tokens(tensors: dict, output: pathlib.Path) -> tuple:
+    """Rows of sequence + 1 ids; the id after the last one is its label. Returns (batch, sequence)."""
     (batch, sequence), tokens = tensors["tokens"]
     labels = tensors["labels"][1]
     rows = []
@@ -45,27 +47,31 @@ def write_tokens(tensors: dict, output: pathlib.Path) -> None:
         last = max(labels[(b + 1) * sequence - 1], 0)
         rows.append(" ".join(map(str, row + (last,))))
     output.write_text("\n".join(rows) + "\n")
-    print(batch, sequence, tensors["loss"][1][0])
+    return batch, sequence
 
 
-def compare(reference: dict, got: dict) -> None:
+def counted_losses(reference: dict, got: dict) -> list:
+    """(loss, reference's) of every token that the reference counts."""
     shape, values = got["nll"]
     expected_shape, expected = reference["nll"]
-    if shape != expected_shape:
+    if list(shape) != list(expected_shape):
         sys.exit(f"error: expected losses of shape {expected_shape}, got {shape}")
-    labels = reference["labels"][1]
-    pairs = [(a, b) for a, b, label in zip(values, expected, labels) if label >= 0]
-    worst = max(abs(a - b) if a == a and b == b else math.inf for a, b in pairs)
-    print(sum(a for a, _ in pairs) / len(pairs), reference["loss"][1][0], worst)
+    return [(a, b) for a, b, label in zip(values, expected, reference["labels"][1]) if label >= 0]
+
+
+def largest_difference(pairs: list) -> float:
+    """A NaN on either side is an infinite difference."""
+    return max(abs(a - b) if a == a and b == b else math.inf for a, b in pairs)
 
 
 def main() -> None:
     folder = pathlib.Path(sys.argv[1])
     tensors = read(folder / "reference.safetensors")
     if sys.argv[2] == "--compare":
-        compare(tensors, read(pathlib.Path(sys.argv[3])))
+        pairs = counted_losses(tensors, read(pathlib.Path(sys.argv[3])))
+        print(sum(a for a, _ in pairs) / len(pairs), tensors["loss"][1][0], largest_difference(pairs))
     else:
-        write_tokens(tensors, pathlib.Path(sys.argv[2]))
+        print(*write_tokens(tensors, pathlib.Path(sys.argv[2])), tensors["loss"][1][0])
 
 
 if __name__ == "__main__":

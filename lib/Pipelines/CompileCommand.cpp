@@ -1,18 +1,14 @@
 //===- CompileCommand.cpp - `tessera compile` -----------------------------===//
 #include "tessera/Pipelines/Commands.h"
+#include "CommandLine.h"
+
 #include "tessera/Pipelines/Compile.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Process.h"
 
 using namespace llvm;
 using namespace tessera;
-
-static int usage(const Twine &message) {
-  errs() << "error: " << message << "\n";
-  return 2;
-}
 
 namespace {
 struct Flags {
@@ -104,10 +100,9 @@ static std::string flagWithoutEffect(const Flags &flags,
 
 int tessera::compileCommand(int argc, char **argv) {
   static Flags flags;
-  cl::HideUnrelatedOptions(flags.category);
-  if (!cl::ParseCommandLineOptions(
-          argc, argv, "Compiles a model to a sharded executable\n", &errs()))
-    return 2;
+  if (!parseFlags(flags.category, argc, argv,
+                  "Compiles a model to a sharded executable\n"))
+    return kUsageError;
   if (flags.model.empty())
     return usage("no model to compile: give a Hugging Face folder, a "
                  "config.json or a .mlir file");

@@ -1,20 +1,15 @@
 //===- ExportCommand.cpp - tessera export ---------------------------------===//
 #include "tessera/Pipelines/Commands.h"
+#include "CommandLine.h"
 
 #include "tessera/Import/ModelConfig.h"
 #include "tessera/Planning/Export.h"
 #include "tessera/Support/File.h"
 
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
 using namespace tessera;
-
-static int fail(const Twine &message) {
-  errs() << "error: " << message << "\n";
-  return 1;
-}
 
 namespace {
 struct ExportFlags {
@@ -59,8 +54,7 @@ static Error readFrom(const ExportFlags &flags, ExportInput &input) {
   Expected<FrameworkRun> run = readFrameworkFile(flags.from, options);
   if (!run)
     return run.takeError();
-  for (const std::string &note : run->notes)
-    errs() << "note: " << note << "\n";
+  showNotes(run->notes);
   input.layout = run->layout;
   if (input.workload.globalBatch == 0)
     input.workload.globalBatch = run->workload.globalBatch;
@@ -84,10 +78,10 @@ static void show(const ExportInput &input) {
 
 int tessera::exportCommand(int argc, char **argv) {
   static ExportFlags flags;
-  cl::HideUnrelatedOptions(flags.category);
-  cl::ParseCommandLineOptions(
-      argc, argv,
-      "writes a layout as a training framework's file, or reads one\n");
+  if (!parseFlags(flags.category, argc, argv,
+                  "writes a layout as a training framework's file, or reads "
+                  "one\n"))
+    return kUsageError;
   if (flags.layout.empty() == flags.from.empty())
     return fail("give either --layout or --from");
   if (flags.to.empty() && flags.from.empty())
@@ -103,17 +97,17 @@ int tessera::exportCommand(int argc, char **argv) {
   if (!flags.model.empty()) {
     Expected<ModelConfig> config = readModelConfig(flags.model);
     if (!config)
-      return fail(toString(config.takeError()));
+      return fail(config.takeError());
     input.layers = config->layers;
     input.experts = config->experts.has_value();
   }
   if (!flags.from.empty()) {
     if (Error error = readFrom(flags, input))
-      return fail(toString(std::move(error)));
+      return fail(std::move(error));
   } else {
     Expected<Layout> layout = parseLayout(flags.layout);
     if (!layout)
-      return fail(toString(layout.takeError()));
+      return fail(layout.takeError());
     input.layout = *layout;
   }
   if (flags.to.empty()) {
@@ -122,11 +116,11 @@ int tessera::exportCommand(int argc, char **argv) {
   }
   Expected<ExportedFile> file = exportLayout(flags.to, input);
   if (!file)
-    return fail(toString(file.takeError()));
+    return fail(file.takeError());
   for (const std::string &loss : file->notExpressed)
     errs() << "note: not expressed: " << loss << "\n";
   if (Error error = writeFileAtomically(
           flags.output, [&](raw_ostream &os) { os << file->text; }))
-    return fail(toString(std::move(error)));
+    return fail(std::move(error));
   return 0;
 }

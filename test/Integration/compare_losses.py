@@ -8,40 +8,15 @@ labels and the negative log-likelihood of each token. Positions whose label is
     compare_losses.py MODEL --mesh dp=2,tp=2 --dtype f32 --tolerance 1e-4
 """
 import argparse
-import array
-import json
 import math
 import pathlib
-import struct
 import subprocess
 import sys
 import tempfile
 
-
-def read_safetensors(path):
-    data = pathlib.Path(path).read_bytes()
-    (length,) = struct.unpack("<Q", data[:8])
-    header = json.loads(data[8 : 8 + length])
-    tensors = {}
-    for name, info in header.items():
-        if name == "__metadata__":
-            continue
-        begin, end = info["data_offsets"]
-        kind = {"F32": "f", "I32": "i"}[info["dtype"]]
-        tensors[name] = (info["shape"], array.array(kind, data[8 + length + begin : 8 + length + end]))
-    return tensors
-
-
-def write_tokens(path, reference):
-    """Rows of sequence + 1 ids; the id after the last one is its label."""
-    (batch, sequence), tokens = reference["tokens"]
-    labels = reference["labels"][1]
-    with open(path, "w", encoding="ascii") as file:
-        for row in range(batch):
-            ids = list(tokens[row * sequence : (row + 1) * sequence])
-            ids.append(max(labels[(row + 1) * sequence - 1], 0))
-            file.write(" ".join(map(str, ids)) + "\n")
-    return batch, sequence
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "scripts"))
+import read_reference  # noqa: E402
 
 
 def main():
@@ -56,13 +31,13 @@ def main():
     parser.add_argument("--compile-flag", action="append", default=[])
     args = parser.parse_args()
 
-    reference = read_safetensors(f"{args.model}/reference.safetensors")
+    reference = read_reference.read(pathlib.Path(args.model) / "reference.safetensors")
     for name in ("tokens", "labels", "nll"):
         (rows, *rest), values = reference[name]
         reference[name] = ((rows * args.repeat, *rest), values * args.repeat)
     ranks = math.prod(int(axis.split("=")[1]) for axis in args.mesh.split(","))
     with tempfile.TemporaryDirectory() as folder:
-        batch, sequence = write_tokens(f"{folder}/tokens.txt", reference)
+        batch, sequence = read_reference.write_tokens(reference, pathlib.Path(folder) / "tokens.txt")
         flags = args.compile_flag + (["--instrument"] if args.check else [])
         subprocess.run(
             ["tessera", "compile", args.model, "--mesh", args.mesh, "--seq", str(sequence), "--batch", str(batch),
@@ -71,16 +46,16 @@ def main():
                "--tokens", f"{folder}/tokens.txt", "--output", f"{folder}/out.safetensors", "--report-collectives"]
         report = subprocess.run(run + (["--check"] if args.check else []), check=True, stdout=subprocess.PIPE, text=True)
         print(report.stdout, end="")
-        got = read_safetensors(f"{folder}/out.safetensors")["nll"][1]
-    pairs = [(a, b) for a, b, label in zip(got, reference["nll"][1], reference["labels"][1]) if label >= 0]
-    assert len(got) == batch * sequence and pairs
+        got = read_reference.read(pathlib.Path(folder) / "out.safetensors")
+    pairs = read_reference.counted_losses(reference, got)
+    assert pairs
     if args.mean is not None:
         mean = sum(a for a, _ in pairs) / len(pairs)
         want = sum(b for _, b in pairs) / len(pairs)
         difference, limit = abs(mean - want) / abs(want), args.mean
         print(f"mean {mean:.6f}, reference {want:.6f}, relative difference {difference:.2e}")
     else:
-        difference, limit = max(abs(a - b) if a == a and b == b else math.inf for a, b in pairs), args.tolerance
+        difference, limit = read_reference.largest_difference(pairs), args.tolerance
         print(f"{len(pairs)} tokens, largest difference {difference:.2e}")
     if not difference <= limit:
         sys.exit(f"error: {difference:.3e} is more than {limit:.3e}")

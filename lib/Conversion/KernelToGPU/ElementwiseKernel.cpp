@@ -6,9 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "EpilogueMath.h"
 #include "RowKernels.h"
-
-#include "tessera/Conversion/KernelToGPU/DeviceMath.h"
 
 using namespace mlir;
 
@@ -38,12 +37,7 @@ SmallVector<Type> argumentTypes(const ElementwiseSpec &spec,
   Type element = elementType(context, spec.type);
   Type matrix = globalMemRef(context, {spec.rows, spec.cols}, element);
   SmallVector<Type> types{matrix};
-  if (spec.hasBias)
-    types.push_back(globalMemRef(context, {spec.cols}, element));
-  if (spec.hasGate)
-    types.push_back(matrix);
-  if (spec.hasResidual)
-    types.push_back(matrix);
+  llvm::append_range(types, epilogueArgumentTypes(spec, matrix));
   types.push_back(matrix);
   return types;
 }
@@ -55,33 +49,27 @@ gpu::GPUFuncOp build(OpBuilder &builder, gpu::GPUModuleOp module,
                    kElementwiseThreads);
   unsigned next = 0;
   Value x = kb.arg(next++);
-  Value bias = spec.hasBias ? kb.arg(next++) : Value();
-  Value gate = spec.hasGate ? kb.arg(next++) : Value();
-  Value residual = spec.hasResidual ? kb.arg(next++) : Value();
+  EpilogueInputs memrefs = epilogueArguments(kb, spec, next);
   Value out = kb.arg(next++);
 
   const int64_t width = vectorWidth(spec.cols, sizeOf(spec.type));
   const int64_t perRow = spec.cols / width;
   const int64_t perBlock = kElementwiseThreads * kVectorsPerThread;
   Value blockStart = kb.mul(kb.block(), perBlock);
-  Value blockEnd = kb.minU(kb.add(blockStart, perBlock), kb.idx(vectorsIn(spec)));
+  Value blockEnd =
+      kb.minU(kb.add(blockStart, perBlock), kb.idx(vectorsIn(spec)));
   kb.loop(kb.add(blockStart, kb.thread()), blockEnd,
           kb.idx(kElementwiseThreads), [&](Value item) {
             Value row = kb.div(item, perRow);
             Value column = kb.mul(kb.rem(item, perRow), width);
-            auto read = [&](Value matrix) {
-              return kb.toF32(kb.loadVector(matrix, {row, column}, width));
+            auto read = [&](Value memref, ArrayRef<Value> at) {
+              return memref ? kb.loadVector(memref, at, width) : Value();
             };
-            Value value = read(x);
-            if (bias)
-              value = kb.add(value,
-                             kb.toF32(kb.loadVector(bias, {column}, width)));
-            value = emitActivation(kb, spec.activation, value);
-            if (gate)
-              value = kb.mul(
-                  emitActivation(kb, spec.gateActivation, read(gate)), value);
-            if (residual)
-              value = kb.add(value, read(residual));
+            EpilogueInputs inputs{read(memrefs.bias, {column}),
+                                  read(memrefs.gate, {row, column}),
+                                  read(memrefs.residual, {row, column})};
+            Value value = emitEpilogueMath(
+                kb, spec, kb.toF32(read(x, {row, column})), inputs);
             kb.storeVector(kb.convert(value, spec.type), out, {row, column});
           });
   return kb.finish();

@@ -19,15 +19,23 @@ using kernel::Family;
 using kernel::GroupOp;
 
 namespace {
-/// Bias, activation, gate and residual, as matmul and element-wise kernels
-/// have them: ((act(x + bias)) * gateActivation(gate)) + residual.
+/// An epilogue and the group operands that it takes.
 struct Epilogue {
-  std::optional<unsigned> bias, gate, residual; ///< group operands
+  std::optional<unsigned> bias, gate, residual;
   Activation activation = Activation::None;
   Activation gateActivation = Activation::None;
 
   bool isEmpty() const {
     return !bias && !gate && !residual && activation == Activation::None;
+  }
+  EpilogueSpec spec() const {
+    EpilogueSpec spec;
+    spec.hasBias = bias.has_value();
+    spec.activation = activation;
+    spec.hasGate = gate.has_value();
+    spec.gateActivation = gateActivation;
+    spec.hasResidual = residual.has_value();
+    return spec;
   }
 };
 
@@ -56,6 +64,12 @@ private:
   LogicalResult offset(Operation *op, Value value, GroupKernel &kernel);
   FailureOr<Element> element(Operation *op, Type type);
   LogicalResult only(Operation *op);
+  /// Reads the inputs of a kernel that computes `op` alone.
+  LogicalResult single(Operation *op, Family wanted, ValueRange values,
+                       GroupKernel &kernel);
+  /// The same; `type` becomes the element type of `typed`.
+  LogicalResult single(Operation *op, Family wanted, ValueRange values,
+                       GroupKernel &kernel, Value typed, Element &type);
   LogicalResult family(Operation *op, Family wanted);
   /// Reads `op` and what follows as the epilogue of `main`.
   LogicalResult epilogue(Value main, ArrayRef<Operation *> rest,
@@ -158,6 +172,22 @@ LogicalResult GroupReader::only(Operation *op) {
                             op->getName().getStringRef() + "'");
 }
 
+LogicalResult GroupReader::single(Operation *op, Family wanted,
+                                  ValueRange values, GroupKernel &kernel) {
+  return success(succeeded(family(op, wanted)) && succeeded(only(op)) &&
+                 succeeded(inputs(op, values, kernel)));
+}
+
+LogicalResult GroupReader::single(Operation *op, Family wanted,
+                                  ValueRange values, GroupKernel &kernel,
+                                  Value typed, Element &type) {
+  FailureOr<Element> known = element(op, typed.getType());
+  if (failed(known))
+    return failure();
+  type = *known;
+  return single(op, wanted, values, kernel);
+}
+
 LogicalResult GroupReader::epilogue(Value main, ArrayRef<Operation *> rest,
                                     Epilogue &result) {
   // Parts come in the order bias, activation, gate, residual.
@@ -250,11 +280,7 @@ FailureOr<GroupKernel> GroupReader::matmul(LinearOp op) {
   spec.type = *type;
   spec.outType = *outType;
   spec.weightOutIn = op.getWeightLayout() == WeightLayout::OutIn;
-  spec.hasBias = parts.bias.has_value();
-  spec.activation = parts.activation;
-  spec.hasGate = parts.gate.has_value();
-  spec.gateActivation = parts.gateActivation;
-  spec.hasResidual = parts.residual.has_value();
+  static_cast<EpilogueSpec &>(spec) = parts.spec();
   if (failed(appendEpilogue(parts, kernel)))
     return failure();
   kernel.spec = spec;
@@ -264,10 +290,8 @@ FailureOr<GroupKernel> GroupReader::matmul(LinearOp op) {
 FailureOr<GroupKernel> GroupReader::attention(AttentionOp op) {
   AttentionSpec spec;
   GroupKernel kernel;
-  FailureOr<Element> type = element(op, op.getQ().getType());
-  if (failed(family(op, Family::Attention)) || failed(only(op)) ||
-      failed(type) ||
-      failed(inputs(op, {op.getQ(), op.getK(), op.getV()}, kernel)))
+  if (failed(single(op, Family::Attention, {op.getQ(), op.getK(), op.getV()},
+                    kernel, op.getQ(), spec.type)))
     return failure();
   spec.batch = typeOf(op.getQ()).getDimSize(0);
   spec.seqQ = typeOf(op.getQ()).getDimSize(1);
@@ -275,7 +299,6 @@ FailureOr<GroupKernel> GroupReader::attention(AttentionOp op) {
   spec.headDim = op.getHeadDim();
   spec.heads = colsOf(op.getQ()) / spec.headDim;
   spec.kvHeads = colsOf(op.getK()) / spec.headDim;
-  spec.type = *type;
   spec.scale = op.getScale().convertToDouble();
   spec.causal = op.getCausal();
   spec.window = op.getWindow();
@@ -333,9 +356,8 @@ FailureOr<GroupKernel> GroupReader::norm(Operation *op) {
 FailureOr<GroupKernel> GroupReader::rotary(RotaryOp op) {
   RotarySpec spec;
   GroupKernel kernel;
-  FailureOr<Element> type = element(op, op.getX().getType());
-  if (failed(family(op, Family::Elementwise)) || failed(only(op)) ||
-      failed(type) || failed(inputs(op, {op.getX(), op.getTable()}, kernel)))
+  if (failed(single(op, Family::Elementwise, {op.getX(), op.getTable()}, kernel,
+                    op.getX(), spec.type)))
     return failure();
   spec.batch = typeOf(op.getX()).getDimSize(0);
   spec.seq = typeOf(op.getX()).getDimSize(1);
@@ -343,7 +365,6 @@ FailureOr<GroupKernel> GroupReader::rotary(RotaryOp op) {
   spec.heads = colsOf(op.getX()) / spec.headDim;
   spec.positions = typeOf(op.getTable()).getDimSize(0);
   spec.rotaryDim = 2 * typeOf(op.getTable()).getDimSize(1);
-  spec.type = *type;
   kernel.spec = spec;
   return kernel;
 }
@@ -362,11 +383,7 @@ FailureOr<GroupKernel> GroupReader::elementwise(Operation *op) {
   spec.rows = rowsOf(x);
   spec.cols = colsOf(x);
   spec.type = *type;
-  spec.hasBias = parts.bias.has_value();
-  spec.activation = parts.activation;
-  spec.hasGate = parts.gate.has_value();
-  spec.gateActivation = parts.gateActivation;
-  spec.hasResidual = parts.residual.has_value();
+  static_cast<EpilogueSpec &>(spec) = parts.spec();
   kernel.spec = spec;
   return kernel;
 }
@@ -374,16 +391,13 @@ FailureOr<GroupKernel> GroupReader::elementwise(Operation *op) {
 FailureOr<GroupKernel> GroupReader::embedding(EmbeddingOp op) {
   EmbeddingSpec spec;
   GroupKernel kernel;
-  FailureOr<Element> type = element(op, op.getTable().getType());
-  if (failed(family(op, Family::Embedding)) || failed(only(op)) ||
-      failed(type) ||
-      failed(inputs(op, {op.getTokens(), op.getTable()}, kernel)) ||
+  if (failed(single(op, Family::Embedding, {op.getTokens(), op.getTable()},
+                    kernel, op.getTable(), spec.type)) ||
       failed(offset(op, op.getOffset(), kernel)))
     return failure();
   spec.count = typeOf(op.getTokens()).getNumElements();
   spec.rows = typeOf(op.getTable()).getDimSize(0);
   spec.cols = colsOf(op.getTable());
-  spec.type = *type;
   spec.hasOffset = kernel.offset.has_value();
   kernel.spec = spec;
   return kernel;
@@ -392,9 +406,8 @@ FailureOr<GroupKernel> GroupReader::embedding(EmbeddingOp op) {
 FailureOr<GroupKernel> GroupReader::positions(AddPositionsOp op) {
   PositionsSpec spec;
   GroupKernel kernel;
-  FailureOr<Element> type = element(op, op.getX().getType());
-  if (failed(family(op, Family::Embedding)) || failed(only(op)) ||
-      failed(type) || failed(inputs(op, {op.getX(), op.getTable()}, kernel)) ||
+  if (failed(single(op, Family::Embedding, {op.getX(), op.getTable()}, kernel,
+                    op.getX(), spec.type)) ||
       failed(offset(op, op.getOffset(), kernel)))
     return failure();
   spec.batch = typeOf(op.getX()).getDimSize(0);
@@ -402,7 +415,6 @@ FailureOr<GroupKernel> GroupReader::positions(AddPositionsOp op) {
   spec.cols = colsOf(op.getX());
   spec.positions = typeOf(op.getTable()).getDimSize(0);
   spec.first = op.getFirst();
-  spec.type = *type;
   spec.hasOffset = kernel.offset.has_value();
   kernel.spec = spec;
   return kernel;
@@ -413,15 +425,13 @@ FailureOr<GroupKernel> GroupReader::crossEntropy(Operation *op, Value logits,
                                                  Value start) {
   CrossEntropySpec spec;
   GroupKernel kernel;
-  FailureOr<Element> type = element(op, logits.getType());
-  if (failed(family(op, Family::CrossEntropy)) || failed(only(op)) ||
-      failed(type) || failed(inputs(op, {logits, labels}, kernel)) ||
+  if (failed(single(op, Family::CrossEntropy, {logits, labels}, kernel, logits,
+                    spec.type)) ||
       failed(offset(op, start, kernel)))
     return failure();
   spec.rows = rowsOf(logits);
   spec.cols = colsOf(logits);
   spec.vocab = vocab;
-  spec.type = *type;
   spec.statsOnly = kernel.offset.has_value();
   kernel.spec = spec;
   return kernel;
@@ -430,8 +440,8 @@ FailureOr<GroupKernel> GroupReader::crossEntropy(Operation *op, Value logits,
 FailureOr<GroupKernel> GroupReader::combine(CrossEntropyCombineOp op) {
   CrossEntropyCombineSpec spec;
   GroupKernel kernel;
-  if (failed(family(op, Family::CrossEntropy)) || failed(only(op)) ||
-      failed(inputs(op, {op.getStats(), op.getLabels()}, kernel)))
+  if (failed(single(op, Family::CrossEntropy, {op.getStats(), op.getLabels()},
+                    kernel)))
     return failure();
   spec.rows = rowsOf(op.getStats());
   spec.ranks = colsOf(op.getStats()) / 3;
@@ -442,8 +452,8 @@ FailureOr<GroupKernel> GroupReader::combine(CrossEntropyCombineOp op) {
 FailureOr<GroupKernel> GroupReader::tokenSum(TokenSumOp op) {
   TokenSumSpec spec;
   GroupKernel kernel;
-  if (failed(family(op, Family::CrossEntropy)) || failed(only(op)) ||
-      failed(inputs(op, {op.getNll(), op.getLabels()}, kernel)))
+  if (failed(single(op, Family::CrossEntropy, {op.getNll(), op.getLabels()},
+                    kernel)))
     return failure();
   spec.rows = typeOf(op.getNll()).getNumElements();
   kernel.spec = spec;
@@ -452,8 +462,7 @@ FailureOr<GroupKernel> GroupReader::tokenSum(TokenSumOp op) {
 
 FailureOr<GroupKernel> GroupReader::tokenMean(TokenMeanOp op) {
   GroupKernel kernel;
-  if (failed(family(op, Family::CrossEntropy)) || failed(only(op)) ||
-      failed(inputs(op, op.getSum(), kernel)))
+  if (failed(single(op, Family::CrossEntropy, op.getSum(), kernel)))
     return failure();
   kernel.spec = TokenMeanSpec{};
   return kernel;

@@ -36,10 +36,15 @@ struct Key {
 };
 } // namespace
 
+static Key &operator<<(Key &key, const EpilogueSpec &s) {
+  return key << s.hasBias << s.activation << s.hasGate << s.gateActivation
+             << s.hasResidual;
+}
+
 static std::string keyOf(const MatmulSpec &s) {
+  const EpilogueSpec &epilogue = s;
   return (Key("matmul") << s.m << s.n << s.k << s.type << s.outType
-                        << s.weightOutIn << s.hasBias << s.activation
-                        << s.hasGate << s.gateActivation << s.hasResidual)
+                        << s.weightOutIn << epilogue)
       .text;
 }
 static std::string keyOf(const AttentionSpec &s) {
@@ -59,10 +64,8 @@ static std::string keyOf(const RotarySpec &s) {
       .text;
 }
 static std::string keyOf(const ElementwiseSpec &s) {
-  return (Key("elementwise")
-          << s.rows << s.cols << s.type << s.hasBias << s.activation
-          << s.hasGate << s.gateActivation << s.hasResidual)
-      .text;
+  const EpilogueSpec &epilogue = s;
+  return (Key("elementwise") << s.rows << s.cols << s.type << epilogue).text;
 }
 static std::string keyOf(const EmbeddingSpec &s) {
   return (Key("embedding") << s.count << s.rows << s.cols << s.type

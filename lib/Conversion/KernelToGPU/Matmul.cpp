@@ -1,5 +1,6 @@
 //===- Matmul.cpp - the matmul family's entry points ----------------------===//
 #include "tessera/Conversion/KernelToGPU/Matmul.h"
+#include "EpilogueMath.h"
 #include "MatmulTiles.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -16,12 +17,8 @@ SmallVector<Type> tessera::kernels::matmulArgumentTypes(const MatmulSpec &spec,
   SmallVector<Type> types{type({spec.m, spec.k}, in)};
   types.push_back(spec.weightOutIn ? type({spec.n, spec.k}, in)
                                    : type({spec.k, spec.n}, in));
-  if (spec.hasBias)
-    types.push_back(type({spec.n}, in));
-  if (spec.hasGate)
-    types.push_back(type({spec.m, spec.n}, in));
-  if (spec.hasResidual)
-    types.push_back(type({spec.m, spec.n}, in));
+  llvm::append_range(types,
+                     epilogueArgumentTypes(spec, type({spec.m, spec.n}, in)));
   types.push_back(type({spec.m, spec.n}, elementType(context, spec.outType)));
   return types;
 }

@@ -6,8 +6,8 @@
 // epilogue is in the IR once, in a loop, whatever the tile.
 //
 //===----------------------------------------------------------------------===//
+#include "EpilogueMath.h"
 #include "MatmulTiles.h"
-#include "tessera/Conversion/KernelToGPU/DeviceMath.h"
 
 using namespace mlir;
 using namespace tessera::kernels;
@@ -25,10 +25,6 @@ private:
   struct Place {
     Value stagingRow, row, col, exists;
   };
-  struct Inputs {
-    Value gate, residual;
-  };
-  Value finish(Value sum, Value bias, const Inputs &inputs);
   Value loadInput(const Place &place, Value memref);
   void rowsOf(int64_t slab, Value staging, Value col, Value localCol,
               Value firstRow, int64_t step);
@@ -37,7 +33,8 @@ private:
   const MatmulTiles &tiles;
   const MatmulSpec &spec;
   Value tileRow, tileCol;
-  Value bias, gate, residual, out;
+  EpilogueInputs memrefs;
+  Value out;
   int64_t width;
 };
 } // namespace
@@ -47,34 +44,20 @@ Epilogue::Epilogue(KernelBuilder &kb, const MatmulTiles &tiles, Value tileRow,
     : kb(kb), tiles(tiles), spec(tiles.spec), tileRow(tileRow),
       tileCol(tileCol) {
   unsigned next = 2;
-  if (spec.hasBias)
-    bias = kb.arg(next++);
-  if (spec.hasGate)
-    gate = kb.arg(next++);
-  if (spec.hasResidual)
-    residual = kb.arg(next++);
+  memrefs = epilogueArguments(kb, spec, next);
   out = kb.arg(next);
   // The wider element type decides how many elements 16 bytes hold.
   int64_t bytes = std::max(sizeOf(spec.type), sizeOf(spec.outType));
   width = vectorWidth(spec.n, bytes);
 }
 
-/// Of a [m, n] operand, in f32; padding where the place does not exist.
+/// Of a [m, n] operand, null without one; padding where the place does not
+/// exist.
 Value Epilogue::loadInput(const Place &place, Value memref) {
+  if (!memref)
+    return {};
   Value exists = place.exists ? place.exists : kb.boolean(true);
   return kb.loadVectorOr(exists, memref, {place.row, place.col}, width);
-}
-
-Value Epilogue::finish(Value sum, Value bias, const Inputs &inputs) {
-  if (bias)
-    sum = kb.add(sum, bias);
-  sum = emitActivation(kb, spec.activation, sum);
-  if (inputs.gate)
-    sum = kb.mul(
-        sum, emitActivation(kb, spec.gateActivation, kb.toF32(inputs.gate)));
-  if (inputs.residual)
-    sum = kb.add(sum, kb.toF32(inputs.residual));
-  return kb.convert(sum, spec.outType);
 }
 
 void Epilogue::run(int64_t slab, Value staging) {
@@ -102,9 +85,9 @@ void Epilogue::rowsOf(int64_t slab, Value staging, Value col, Value localCol,
   bool wholeCols = spec.n % tiles.config.blockN == 0;
   Value colExists = wholeCols ? Value() : kb.ltU(col, spec.n);
   Value biasVector;
-  if (bias) {
-    biasVector = kb.loadVectorOr(colExists ? colExists : kb.boolean(true), bias,
-                                 {col}, width);
+  if (memrefs.bias) {
+    biasVector = kb.loadVectorOr(colExists ? colExists : kb.boolean(true),
+                                 memrefs.bias, {col}, width);
     biasVector = kb.toF32(biasVector);
   }
   int64_t rows = tiles.slabRows() * tiles.config.warpsM;
@@ -122,14 +105,15 @@ void Epilogue::rowsOf(int64_t slab, Value staging, Value col, Value localCol,
   };
   // All loads of `unroll` rows go out before the first result is stored:
   // the compiler cannot move them over a store that might alias.
-  int64_t unroll = (gate || residual) && rows % (4 * step) == 0 ? 4 : 1;
+  int64_t unroll =
+      (spec.hasGate || spec.hasResidual) && rows % (4 * step) == 0 ? 4 : 1;
   kb.loop(firstRow, kb.idx(rows), kb.idx(step * unroll), [&](Value row) {
     SmallVector<Place> places;
-    SmallVector<Inputs> inputs;
+    SmallVector<EpilogueInputs> inputs;
     for (int64_t i = 0; i < unroll; ++i) {
       places.push_back(placeOf(kb.add(row, i * step)));
-      inputs.push_back({gate ? loadInput(places[i], gate) : Value(),
-                        residual ? loadInput(places[i], residual) : Value()});
+      inputs.push_back({biasVector, loadInput(places[i], memrefs.gate),
+                        loadInput(places[i], memrefs.residual)});
     }
     for (int64_t i = 0; i < unroll; ++i) {
       Value element =
@@ -138,7 +122,8 @@ void Epilogue::rowsOf(int64_t slab, Value staging, Value col, Value localCol,
       auto store = [&] {
         Value sum = kb.loadPtr(kb.vec(width, f32), from,
                                std::min(width * 4, kVectorBytes));
-        kb.storeVector(finish(sum, biasVector, inputs[i]), out,
+        sum = emitEpilogueMath(kb, spec, sum, inputs[i]);
+        kb.storeVector(kb.convert(sum, spec.outType), out,
                        {places[i].row, col});
       };
       if (places[i].exists)

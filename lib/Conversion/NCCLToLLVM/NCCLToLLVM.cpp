@@ -66,71 +66,43 @@ struct CallPattern : ConvertOpToLLVMPattern<Op> {
   }
 };
 
-struct AllReducePattern : CallPattern<nccl::AllReduceOp> {
-  using CallPattern::CallPattern;
-  LogicalResult
-  matchAndRewrite(nccl::AllReduceOp op, Adaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    Location loc = op.getLoc();
-    return call(op, "ncclAllReduce",
-                {pointer(loc, op.getSend(), adaptor.getSend(), rewriter),
-                 pointer(loc, op.getRecv(), adaptor.getRecv(), rewriter),
-                 count(loc, op.getSend(), rewriter),
-                 dataType(loc, op.getSend(), rewriter),
-                 i32(loc, int32_t(op.getOp()), rewriter), adaptor.getComm(),
-                 adaptor.getStream()},
-                rewriter);
-  }
-};
+/// The argument that only some collectives have: operation or root.
+std::optional<int32_t> choice(nccl::AllReduceOp op) {
+  return static_cast<int32_t>(op.getOp());
+}
+std::optional<int32_t> choice(nccl::ReduceScatterOp op) {
+  return static_cast<int32_t>(op.getOp());
+}
+std::optional<int32_t> choice(nccl::BroadcastOp op) { return op.getRoot(); }
+std::optional<int32_t> choice(nccl::AllGatherOp) { return std::nullopt; }
 
-struct AllGatherPattern : CallPattern<nccl::AllGatherOp> {
-  using CallPattern::CallPattern;
-  LogicalResult
-  matchAndRewrite(nccl::AllGatherOp op, Adaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    Location loc = op.getLoc();
-    return call(op, "ncclAllGather",
-                {pointer(loc, op.getSend(), adaptor.getSend(), rewriter),
-                 pointer(loc, op.getRecv(), adaptor.getRecv(), rewriter),
-                 count(loc, op.getSend(), rewriter),
-                 dataType(loc, op.getSend(), rewriter), adaptor.getComm(),
-                 adaptor.getStream()},
-                rewriter);
-  }
-};
+/// The buffer whose elements NCCL counts: what a rank sends, but what it
+/// receives of a reduce-scatter.
+template <typename Op>
+Value counted(Op op) {
+  return op.getSend();
+}
+Value counted(nccl::ReduceScatterOp op) { return op.getRecv(); }
 
-struct ReduceScatterPattern : CallPattern<nccl::ReduceScatterOp> {
-  using CallPattern::CallPattern;
+template <typename Op>
+struct CollectivePattern : CallPattern<Op> {
+  CollectivePattern(const LLVMTypeConverter &converter, StringRef name)
+      : CallPattern<Op>(converter), name(name) {}
   LogicalResult
-  matchAndRewrite(nccl::ReduceScatterOp op, Adaptor adaptor,
+  matchAndRewrite(Op op, typename Op::Adaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
-    return call(op, "ncclReduceScatter",
-                {pointer(loc, op.getSend(), adaptor.getSend(), rewriter),
-                 pointer(loc, op.getRecv(), adaptor.getRecv(), rewriter),
-                 count(loc, op.getRecv(), rewriter),
-                 dataType(loc, op.getRecv(), rewriter),
-                 i32(loc, int32_t(op.getOp()), rewriter), adaptor.getComm(),
-                 adaptor.getStream()},
-                rewriter);
+    SmallVector<Value> arguments{
+        this->pointer(loc, op.getSend(), adaptor.getSend(), rewriter),
+        this->pointer(loc, op.getRecv(), adaptor.getRecv(), rewriter),
+        this->count(loc, counted(op), rewriter),
+        this->dataType(loc, op.getSend(), rewriter)};
+    if (std::optional<int32_t> value = choice(op))
+      arguments.push_back(this->i32(loc, *value, rewriter));
+    arguments.append({adaptor.getComm(), adaptor.getStream()});
+    return this->call(op, name, arguments, rewriter);
   }
-};
-
-struct BroadcastPattern : CallPattern<nccl::BroadcastOp> {
-  using CallPattern::CallPattern;
-  LogicalResult
-  matchAndRewrite(nccl::BroadcastOp op, Adaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    Location loc = op.getLoc();
-    return call(op, "ncclBroadcast",
-                {pointer(loc, op.getSend(), adaptor.getSend(), rewriter),
-                 pointer(loc, op.getRecv(), adaptor.getRecv(), rewriter),
-                 count(loc, op.getSend(), rewriter),
-                 dataType(loc, op.getSend(), rewriter),
-                 i32(loc, int32_t(op.getRoot()), rewriter), adaptor.getComm(),
-                 adaptor.getStream()},
-                rewriter);
-  }
+  StringRef name;
 };
 
 /// nccl.send and nccl.recv, whose calls have the same arguments.
@@ -175,8 +147,14 @@ void tessera::populateNCCLTypeConversions(LLVMTypeConverter &converter) {
 
 void tessera::populateNCCLToLLVMPatterns(const LLVMTypeConverter &converter,
                                          RewritePatternSet &patterns) {
-  patterns.add<AllReducePattern, AllGatherPattern, ReduceScatterPattern,
-               BroadcastPattern>(converter);
+  patterns.add<CollectivePattern<nccl::AllReduceOp>>(converter,
+                                                     "ncclAllReduce");
+  patterns.add<CollectivePattern<nccl::AllGatherOp>>(converter,
+                                                     "ncclAllGather");
+  patterns.add<CollectivePattern<nccl::ReduceScatterOp>>(converter,
+                                                         "ncclReduceScatter");
+  patterns.add<CollectivePattern<nccl::BroadcastOp>>(converter,
+                                                     "ncclBroadcast");
   patterns.add<PeerPattern<nccl::SendOp>>(converter, "ncclSend");
   patterns.add<PeerPattern<nccl::RecvOp>>(converter, "ncclRecv");
   patterns.add<GroupPattern<nccl::GroupStartOp>>(converter, "ncclGroupStart");

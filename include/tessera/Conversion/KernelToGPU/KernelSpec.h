@@ -36,24 +36,29 @@ struct LaunchShape {
   int64_t dynamicSharedBytes = 0;
 };
 
-/// out[m, n] = epilogue(sum over k of a[m, k] * weight), where
-/// epilogue(acc) = ((act(acc + bias[n])) * gate'[m, n]) + residual[m, n],
-/// every part optional. With `gateActivation` the multiplicand is
-/// gateActivation(gate[m, n]) (SwiGLU fused into the up projection).
-/// bf16 products go through mma.sync with f32 accumulation, f32 products are
-/// exact f32 fused multiply-adds.
-/// Arguments: a [m, k], weight ([n, k] if weightOutIn, else [k, n]),
-/// bias [n]?, gate [m, n]?, residual [m, n]?, out [m, n].
-struct MatmulSpec {
-  int64_t m = 0, n = 0, k = 0;
-  Element type = Element::BF16;    ///< of a, weight, bias, gate, residual
-  Element outType = Element::BF16; ///< of out
-  bool weightOutIn = true;
+/// What follows a product, or makes a kernel of its own:
+/// epilogue(x) = act(x + bias[n]) * gateActivation(gate[m, n]) + residual[m, n],
+/// every part optional. SwiGLU fused into the up projection is a gate with
+/// gateActivation silu. Arguments in this order: bias [n]?, gate [m, n]?,
+/// residual [m, n]?, all of the kernel's element type.
+struct EpilogueSpec {
   bool hasBias = false;
   Activation activation = Activation::None;
   bool hasGate = false;
   Activation gateActivation = Activation::None;
   bool hasResidual = false;
+};
+
+/// out[m, n] = epilogue(sum over k of a[m, k] * weight).
+/// bf16 products go through mma.sync with f32 accumulation, f32 products are
+/// exact f32 fused multiply-adds.
+/// Arguments: a [m, k], weight ([n, k] if weightOutIn, else [k, n]),
+/// those of the epilogue, out [m, n].
+struct MatmulSpec : EpilogueSpec {
+  int64_t m = 0, n = 0, k = 0;
+  Element type = Element::BF16;    ///< of a, weight, bias, gate, residual
+  Element outType = Element::BF16; ///< of out
+  bool weightOutIn = true;
 };
 
 struct MatmulConfig {
@@ -104,17 +109,11 @@ struct RotarySpec {
 };
 
 /// A chain of element-wise ops on tensors of one shape:
-/// out = ((act(x + bias) * gateActivation(gate)) + residual), parts optional
-/// as in MatmulSpec; swiglu is x = up, gate = gate, gateActivation = silu.
-/// Arguments: x [rows, cols], bias [cols]?, gate?, residual?, out.
-struct ElementwiseSpec {
+/// out = epilogue(x); swiglu is x = up, gate = gate, gateActivation = silu.
+/// Arguments: x [rows, cols], those of the epilogue, out.
+struct ElementwiseSpec : EpilogueSpec {
   int64_t rows = 0, cols = 0;
   Element type = Element::BF16;
-  bool hasBias = false;
-  Activation activation = Activation::None;
-  bool hasGate = false;
-  Activation gateActivation = Activation::None;
-  bool hasResidual = false;
 };
 
 /// Rows of a table by token id; with `hasOffset` the scalar `offset` (i64,

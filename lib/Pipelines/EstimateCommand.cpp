@@ -1,0 +1,60 @@
+//===- EstimateCommand.cpp - `tessera estimate` ---------------------------===//
+#include "CommandLine.h"
+#include "tessera/Pipelines/Commands.h"
+
+#include "tessera/Planning/Plan.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace tessera;
+
+namespace {
+struct EstimateFlags {
+  cl::OptionCategory category{"tessera estimate"};
+  cl::opt<std::string> model{cl::Positional, cl::Required, cl::cat(category),
+                             cl::desc("MODEL (or a parameter count, 6.7B)")};
+  cl::opt<std::string> cluster{
+      "cluster", cl::cat(category),
+      cl::desc("A chip (a100-80g-sxm) or a cluster (h100-sxm:16x8)")};
+  cl::opt<int64_t> sequence{"sequence", cl::init(0), cl::cat(category),
+                            cl::desc("Tokens of a sequence")};
+  cl::opt<int64_t> cacheBatch{"cache-batch", cl::init(1), cl::cat(category),
+                              cl::desc("Sequences served at once")};
+  cl::opt<std::string> tokens{"tokens", cl::cat(category),
+                              cl::desc("Training tokens (1.4T)")};
+  cl::opt<double> mfu{"mfu", cl::init(0), cl::cat(category),
+                      cl::desc("Model FLOPs utilisation (0.4)")};
+  cl::opt<std::string> gpuHours{"gpu-hours", cl::cat(category),
+                                cl::desc("GPU-hours of the training")};
+  cl::opt<double> tokensPerSecond{"tokens-per-second", cl::init(0),
+                                  cl::cat(category),
+                                  cl::desc("Of one GPU, in training")};
+  cl::opt<bool> json{"json", cl::cat(category), cl::desc("As JSON")};
+};
+} // namespace
+
+int tessera::estimateCommand(int argc, char **argv) {
+  static EstimateFlags flags;
+  if (!parseFlags(flags.category, argc, argv,
+                  "sizes of a model, and what training it takes\n"))
+    return kUsageError;
+  EstimateOptions options;
+  options.model = flags.model;
+  options.cluster = flags.cluster;
+  options.sequence = flags.sequence;
+  options.cacheBatch = flags.cacheBatch;
+  options.mfu = flags.mfu;
+  options.tokensPerSecondPerGpu = flags.tokensPerSecond;
+  options.json = flags.json;
+  for (auto [name, text, out] :
+       {std::tuple<StringRef, StringRef, double *>{
+            "tokens", flags.tokens.getValue(), &options.tokens},
+        {"gpu-hours", flags.gpuHours.getValue(), &options.gpuHours}}) {
+    std::optional<double> value;
+    if (Error error = readCountFlag(name, text, value))
+      return fail(std::move(error));
+    *out = value.value_or(*out);
+  }
+  return runEstimate(options, outs(), errs());
+}

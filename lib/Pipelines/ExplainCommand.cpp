@@ -1,0 +1,75 @@
+//===- ExplainCommand.cpp - `tessera explain` -----------------------------===//
+#include "CommandLine.h"
+#include "PlanFlags.h"
+#include "tessera/Pipelines/Commands.h"
+
+#include "tessera/Hardware/Cluster.h"
+#include "tessera/Import/ModelConfig.h"
+#include "tessera/Planning/Export.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace tessera;
+
+namespace {
+struct ExplainFlags {
+  cl::OptionCategory category{"tessera explain"};
+  PlanInputFlags input{category};
+  cl::opt<std::string> layout{"layout", cl::cat(category),
+                              cl::desc("dp=8,tp=8,pp=4,mb=1,sp; dp may be "
+                                       "left out")};
+  cl::opt<std::string> from{
+      "from", cl::cat(category), cl::value_desc("file"),
+      cl::desc("Instead of --layout: the file of a training framework "
+               "(docs/exports.md)")};
+  cl::opt<bool> json{"json", cl::cat(category), cl::desc("As JSON")};
+};
+} // namespace
+
+/// Layout and, where no option says otherwise, batch and sequence length from
+/// the file of a training framework. Its notes go to the error stream.
+static Error readFrom(StringRef path, ExplainOptions &options) {
+  Expected<Cluster> cluster = parseCluster(options.input.cluster);
+  if (!cluster)
+    return cluster.takeError();
+  Expected<ModelConfig> model = readModelConfig(options.input.model);
+  if (!model)
+    return model.takeError();
+  FrameworkReadOptions reading;
+  reading.gpus = cluster->numGPUs();
+  reading.layers = model->layers;
+  Expected<FrameworkRun> run = readFrameworkFile(path, reading);
+  if (!run)
+    return run.takeError();
+  showNotes(run->notes);
+  if (run->layers && run->layers != model->layers)
+    errs() << "note: the file is for " << run->layers
+           << " layers, the model has " << model->layers << "\n";
+  options.layout = withoutMootFields(run->layout).str();
+  if (options.input.globalBatch == 0)
+    options.input.globalBatch = run->workload.globalBatch;
+  if (options.input.sequence == 0)
+    options.input.sequence = run->workload.sequence;
+  return Error::success();
+}
+
+int tessera::explainCommand(int argc, char **argv) {
+  static ExplainFlags flags;
+  if (!parseFlags(
+          flags.category, argc, argv,
+          "compares a layout with the best and says what it loses on\n"))
+    return kUsageError;
+  ExplainOptions options;
+  options.input = flags.input.read();
+  options.layout = flags.layout;
+  options.json = flags.json;
+  if (!flags.from.empty()) {
+    Error error = flags.layout.empty()
+                      ? readFrom(flags.from, options)
+                      : createStringError("give either --layout or --from");
+    if (error)
+      return fail(std::move(error));
+  }
+  return runExplain(options, outs(), errs());
+}

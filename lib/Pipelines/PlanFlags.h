@@ -1,0 +1,56 @@
+//===- PlanFlags.h - what plan and explain both ask for ---------*- C++ -*-===//
+#ifndef TESSERA_LIB_PIPELINES_PLANFLAGS_H
+#define TESSERA_LIB_PIPELINES_PLANFLAGS_H
+
+#include "tessera/Planning/Plan.h"
+
+#include "llvm/Support/CommandLine.h"
+
+namespace tessera {
+
+/// The question: model, workload and cluster.
+struct PlanInputFlags {
+  explicit PlanInputFlags(llvm::cl::OptionCategory &category)
+      : model(llvm::cl::Positional, llvm::cl::Required, llvm::cl::cat(category),
+              llvm::cl::desc("MODEL")),
+        cluster("cluster", llvm::cl::cat(category),
+                llvm::cl::value_desc("CHIP:NODESxGPUS"),
+                llvm::cl::desc("h100-sxm:16x8, or a JSON file")),
+        sequence("sequence", llvm::cl::init(0), llvm::cl::cat(category),
+                 llvm::cl::desc("Tokens of a sequence (default: the model's "
+                                "positions, at most 4096)")),
+        globalBatch(
+            "global-batch", llvm::cl::init(0), llvm::cl::cat(category),
+            llvm::cl::desc("Sequences of a step (default: about 4M tokens)")),
+        precision("precision", llvm::cl::init("bf16"), llvm::cl::cat(category),
+                  llvm::cl::desc("bf16, fp16 or fp8, of the layers' products")),
+        stack("stack", llvm::cl::init("nemo"), llvm::cl::cat(category),
+              llvm::cl::desc("Training software (nemo, megatron-core, "
+                             "megatron-bridge, torchtitan, ...)")),
+        memory("memory", llvm::cl::cat(category), llvm::cl::value_desc("bytes"),
+               llvm::cl::desc("Limit for each GPU (70GiB)")),
+        skew("expert-skew", llvm::cl::init(1.0), llvm::cl::cat(category),
+             llvm::cl::desc("Load of the fullest expert rank over the mean")) {}
+
+  PlanInput read() const {
+    PlanInput in;
+    in.model = model;
+    in.cluster = cluster;
+    in.sequence = sequence;
+    in.globalBatch = globalBatch;
+    in.precision = precision;
+    in.stack = stack;
+    in.memory = memory;
+    in.expertSkew = skew;
+    return in;
+  }
+
+  llvm::cl::opt<std::string> model, cluster;
+  llvm::cl::opt<int64_t> sequence, globalBatch;
+  llvm::cl::opt<std::string> precision, stack, memory;
+  llvm::cl::opt<double> skew;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_PIPELINES_PLANFLAGS_H

@@ -1,0 +1,57 @@
+//===- RunCommand.cpp - `tessera run` -------------------------------------===//
+#include "CommandLine.h"
+#include "tessera/Pipelines/Commands.h"
+
+#include "tessera/Runtime/Launch.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace tessera;
+
+int tessera::runProgramCommand(int argc, char **argv) {
+  constexpr StringLiteral help =
+      "usage: tessera run [-n RANKS] PROGRAM [OPTION...]\n\n"
+      "Starts RANKS (default 1) processes of an executable on this machine. "
+      "The\n"
+      "options after PROGRAM are the program's; 'PROGRAM --help' shows them.\n";
+  int ranks = 1, at = 1;
+  for (; at < argc; ++at) {
+    StringRef argument = argv[at];
+    if (argument == "--help" || argument == "-h") {
+      outs() << help;
+      return 0;
+    }
+    StringRef value;
+    if (argument == "-n" || argument == "--ranks") {
+      if (++at == argc)
+        return usage(argument + " needs a number of ranks");
+      value = argv[at];
+    } else if (argument.consume_front("-n=") ||
+               argument.consume_front("--ranks=")) {
+      value = argument;
+    } else if (argument.starts_with("-")) {
+      return usage("unknown option '" + argument +
+                   "'; the program's options come after it");
+    } else {
+      break;
+    }
+    if (value.getAsInteger(10, ranks) || ranks < 1)
+      return usage("the number of ranks must be at least 1, got '" + value +
+                   "'");
+  }
+  if (at == argc)
+    return usage("no program to run; " + help.split('\n').first);
+  std::string program = argv[at];
+  if (!sys::fs::exists(program))
+    return usage("no file '" + Twine(program) + "'");
+  if (!sys::fs::can_execute(program))
+    return usage("'" + Twine(program) + "' is no executable");
+  // A bare name would be looked up on PATH.
+  SmallString<128> absolute(program);
+  sys::fs::make_absolute(absolute);
+  std::vector<std::string> command = {std::string(absolute)};
+  command.insert(command.end(), argv + at + 1, argv + argc);
+  return rt::launchRanks(ranks, command);
+}

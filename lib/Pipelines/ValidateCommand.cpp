@@ -1,0 +1,39 @@
+//===- ValidateCommand.cpp - `tessera validate` ---------------------------===//
+#include "CommandLine.h"
+#include "tessera/Pipelines/Commands.h"
+
+#include "tessera/Planning/Validate.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace tessera;
+
+namespace {
+struct ValidateFlags {
+  cl::OptionCategory category{"tessera validate"};
+  cl::opt<std::string> points{cl::Positional, cl::Required, cl::cat(category),
+                              cl::desc("POINTS.csv")};
+  cl::opt<std::string> constants{"constants", cl::cat(category),
+                                 cl::value_desc("file"),
+                                 cl::desc("Constants to try (JSON)")};
+  cl::opt<std::string> source{"source", cl::cat(category),
+                              cl::desc("Only sources whose name has this")};
+  cl::opt<bool> runs{"runs", cl::cat(category), cl::desc("Show every run")};
+  cl::opt<bool> json{"json", cl::cat(category), cl::desc("As JSON")};
+};
+} // namespace
+
+int tessera::validateCommand(int argc, char **argv) {
+  static ValidateFlags flags;
+  if (!parseFlags(flags.category, argc, argv,
+                  "compares predictions with published measurements\n"))
+    return kUsageError;
+  ValidateOptions options;
+  options.points = flags.points;
+  options.constants = flags.constants;
+  options.source = flags.source;
+  options.runs = flags.runs;
+  options.json = flags.json;
+  return runValidate(options, outs(), errs());
+}
