@@ -8,6 +8,8 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <csignal>
+
 using namespace llvm;
 using namespace tessera;
 
@@ -44,6 +46,12 @@ static int dispatch(ArrayRef<Command> commands, int argc, char **argv) {
 }
 
 int tessera::runCommand(ArrayRef<Command> commands, int argc, char **argv) {
+  // A file that outgrows the process's limit is an error to report. Blocked,
+  // not ignored: LLVM sets a handler of its own with the first temporary file.
+  sigset_t outgrown;
+  sigemptyset(&outgrown);
+  sigaddset(&outgrown, SIGXFSZ);
+  pthread_sigmask(SIG_BLOCK, &outgrown, nullptr);
   int code = dispatch(commands, argc, argv);
   if (Error error = flushStandardOutput()) {
     int failed = fail(std::move(error));

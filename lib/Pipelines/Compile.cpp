@@ -4,6 +4,7 @@
 #include "dialects/Tessera/TesseraDialect.h"
 #include "lib/Pipelines/Emit.h"
 #include "lib/Pipelines/Progress.h"
+#include "lib/Pipelines/SourceCheck.h"
 #include "tessera/Import/Import.h"
 #include "tessera/Pipelines/Registration.h"
 #include "tessera/Support/File.h"
@@ -12,6 +13,7 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
 
@@ -86,6 +88,7 @@ private:
     registerAllDialects(registry);
     return registry;
   }
+  bool checkOutputs();
   bool load(Phase &done);
   bool runPhase(Phase phase);
   bool dump(Phase phase);
@@ -122,7 +125,14 @@ bool Compilation::load(Phase &done) {
     done = driver.from.value_or(Phase::Import);
     if (!llvm::sys::fs::exists(program.model))
       return fail("no file '" + program.model + "'");
-    module = parseSourceFile<ModuleOp>(program.model, sources, &context);
+    auto buffer = llvm::MemoryBuffer::getFile(program.model);
+    if (!buffer)
+      return fail("cannot read '" + program.model +
+                  "': " + buffer.getError().message());
+    sources.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
+    if (!checkVectorTypes(sources))
+      return false;
+    module = parseSourceFile<ModuleOp>(sources, &context);
     return static_cast<bool>(module);
   }
   if (driver.from)
@@ -146,10 +156,6 @@ bool Compilation::load(Phase &done) {
 bool Compilation::dump(Phase phase) {
   if (driver.dumpPhasesTo.empty())
     return true;
-  if (std::error_code code =
-          llvm::sys::fs::create_directories(driver.dumpPhasesTo))
-    return fail("cannot create folder '" + driver.dumpPhasesTo +
-                "': " + code.message());
   llvm::SmallString<128> path(driver.dumpPhasesTo);
   llvm::sys::path::append(path, llvm::Twine(static_cast<unsigned>(phase) + 1) +
                                     "." + infoOf(phase).name + ".mlir");
@@ -170,7 +176,26 @@ bool Compilation::runPhase(Phase phase) {
   return succeeded(pm.run(*module));
 }
 
+/// What would only be noticed when all work is done.
+bool Compilation::checkOutputs() {
+  if (llvm::Error error = checkWritable(driver.output))
+    return fail(llvm::toString(std::move(error)));
+  if (driver.dumpPhasesTo.empty())
+    return true;
+  if (std::error_code code =
+          llvm::sys::fs::create_directories(driver.dumpPhasesTo))
+    return fail("cannot create folder '" + driver.dumpPhasesTo +
+                "': " + code.message());
+  llvm::SmallString<128> inside(driver.dumpPhasesTo);
+  llvm::sys::path::append(inside, "1.mlir");
+  if (llvm::Error error = checkWritable(inside))
+    return fail(llvm::toString(std::move(error)));
+  return true;
+}
+
 bool Compilation::run() {
+  if (!checkOutputs())
+    return false;
   Phase done;
   progress.begin(infoOf(driver.from.value_or(Phase::Import)).name);
   if (!load(done))

@@ -1,8 +1,9 @@
 //===- CompileCommand.cpp - `tessera compile` -----------------------------===//
-#include "tessera/Pipelines/Commands.h"
 #include "CommandLine.h"
+#include "tessera/Pipelines/Commands.h"
 
 #include "tessera/Pipelines/Compile.h"
+#include "tessera/Target/VirtualTarget.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Process.h"
@@ -36,6 +37,10 @@ struct Flags {
       cl::desc("Split the residual stream over the sequence")};
   cl::opt<bool> virtualGpu{"virtual", cl::init(true), cl::cat(category),
                            cl::desc("Compile for the virtual GPU too")};
+  cl::opt<std::string> virtualCpu{
+      "virtual-cpu", cl::init("native"), cl::cat(category),
+      cl::value_desc("native|x86-64-v3|..."),
+      cl::desc("CPU that the virtual GPU's code is for (default: this one)")};
   cl::opt<bool> instrument{
       "instrument", cl::cat(category),
       cl::desc("Virtual-GPU code that --check and --count can watch")};
@@ -81,20 +86,31 @@ static std::string flagWithoutEffect(const Flags &flags,
   struct {
     const cl::Option &option;
     Phase reader;
-  } readers[] = {{flags.sequence, Phase::Import},
-                 {flags.batch, Phase::Import},
-                 {flags.dtype, Phase::Import},
-                 {flags.mesh, Phase::Plan},
-                 {flags.sequenceParallel, Phase::Plan},
-                 {flags.chips, Phase::Kernels},
-                 {flags.virtualGpu, Phase::Kernels},
-                 {flags.instrument, Phase::Kernels}};
+  } readers[] = {
+      {flags.sequence, Phase::Import},       {flags.batch, Phase::Import},
+      {flags.dtype, Phase::Import},          {flags.mesh, Phase::Plan},
+      {flags.sequenceParallel, Phase::Plan}, {flags.chips, Phase::Kernels},
+      {flags.virtualGpu, Phase::Kernels},    {flags.virtualCpu, Phase::Kernels},
+      {flags.instrument, Phase::Kernels}};
   for (auto &[option, reader] : readers)
     if (option.getNumOccurrences() && reader <= done)
       return ("--" + option.ArgStr + " is read by phase '" +
               infoOf(reader).name + "', which '" + flags.model +
               "' has behind it")
           .str();
+  return "";
+}
+
+/// What is wrong with --virtual-cpu; "" if nothing.
+static std::string checkVirtualCpu(const Flags &flags,
+                                   const ProgramOptions &program) {
+  if (!flags.virtualCpu.getNumOccurrences())
+    return "";
+  if (!program.virtualGpu)
+    return "--virtual-cpu changes nothing without virtual-GPU code";
+  std::string why;
+  if (!findHostCpu(program.virtualCpu, "", why))
+    return "--virtual-cpu: " + why;
   return "";
 }
 
@@ -128,6 +144,7 @@ int tessera::compileCommand(int argc, char **argv) {
   program.dtype = flags.dtype;
   program.sequenceParallel = flags.sequenceParallel;
   program.virtualGpu = flags.virtualGpu;
+  program.virtualCpu = flags.virtualCpu;
   program.instrument = flags.instrument;
   if (!flags.chips.empty())
     program.chips.assign(flags.chips.begin(), flags.chips.end());
@@ -163,6 +180,8 @@ int tessera::compileCommand(int argc, char **argv) {
   // Kernels alone are wanted.
   if (driver.emit == EmitKind::Ptx || driver.emit == EmitKind::Cubin)
     program.virtualGpu = false;
+  if (std::string error = checkVirtualCpu(flags, program); !error.empty())
+    return usage(error);
   driver.dumpPhasesTo = flags.dump;
   driver.runtimeArchive = flags.runtime;
   driver.timing = flags.timing;

@@ -59,11 +59,13 @@ bool tessera::buildPhase(OpPassManager &pm, Phase phase,
     AttachTargetsOptions options;
     options.chips.assign(program.chips.begin(), program.chips.end());
     options.virtualGpu = program.virtualGpu;
+    options.virtualCpu = program.virtualCpu;
     options.instrument = program.instrument;
     pm.addPass(createAttachTargets(options));
     break;
   }
   case Phase::Schedule:
+    pm.addPass(createCheckValueSizesPass());
     pm.addPass(createSchedule());
     pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
     pm.addNestedPass<func::FuncOp>(createCSEPass());

@@ -42,5 +42,6 @@ void tessera::registerAllPasses() {
   registerSchedulePasses();
   registerNCCLToLLVMPasses();
   registerHostToLLVMPasses();
+  registerDevicePasses();
   registerExecutablePasses();
 }

@@ -3,6 +3,7 @@
 #include "tessera/Pipelines/Commands.h"
 
 #include "tessera/Runtime/Launch.h"
+#include "tessera/Runtime/ProgramFile.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
@@ -37,9 +38,9 @@ int tessera::runProgramCommand(int argc, char **argv) {
     } else {
       break;
     }
-    if (value.getAsInteger(10, ranks) || ranks < 1)
-      return usage("the number of ranks must be at least 1, got '" + value +
-                   "'");
+    if (value.getAsInteger(10, ranks) || ranks < 1 || ranks > rt::maxRanks)
+      return usage("the number of ranks must be from 1 to " +
+                   Twine(rt::maxRanks) + ", got '" + value + "'");
   }
   if (at == argc)
     return usage("no program to run; " + help.split('\n').first);
@@ -52,6 +53,12 @@ int tessera::runProgramCommand(int argc, char **argv) {
   SmallString<128> absolute(program);
   sys::fs::make_absolute(absolute);
   std::vector<std::string> command = {std::string(absolute)};
-  command.insert(command.end(), argv + at + 1, argv + argc);
+  std::vector<std::string> arguments(argv + at + 1, argv + argc);
+  // Once, and not by every rank.
+  if (auto refusal = rt::whyNotStart(command[0], arguments, ranks)) {
+    fail(refusal->message);
+    return refusal->code;
+  }
+  command.insert(command.end(), arguments.begin(), arguments.end());
   return rt::launchRanks(ranks, command);
 }

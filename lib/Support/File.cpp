@@ -3,6 +3,7 @@
 #include "tessera/Support/Error.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 
 using namespace llvm;
 
@@ -45,6 +46,29 @@ static Error writeInto(StringRef path,
   }
   if (code)
     return tessera::makeError("cannot write '" + path + "': " + code.message());
+  return Error::success();
+}
+
+Error tessera::checkWritable(StringRef path) {
+  if (path == "-" || isSpecialFile(path))
+    return Error::success();
+  auto refuse = [&](const Twine &why) {
+    return makeError("cannot write '" + path + "': " + why);
+  };
+  if (path.empty() || sys::path::is_separator(path.back()))
+    return refuse("expected the name of a file");
+  if (sys::fs::is_directory(path))
+    return refuse("it is a folder");
+  StringRef folder = sys::path::parent_path(path);
+  if (folder.empty())
+    folder = ".";
+  if (!sys::fs::exists(folder))
+    return refuse("no folder '" + folder + "'");
+  if (!sys::fs::is_directory(folder))
+    return refuse("'" + folder + "' is no folder");
+  if (std::error_code code =
+          sys::fs::access(folder, sys::fs::AccessMode::Write))
+    return refuse("folder '" + folder + "': " + code.message());
   return Error::success();
 }
 

@@ -30,6 +30,7 @@ struct ProgramOptions {
   std::vector<std::string> chips = {"sm_80", "sm_90"};
   std::string sequenceParallel = "auto"; ///< auto, on, off
   bool virtualGpu = true;
+  std::string virtualCpu = "native"; ///< CPU that runs the virtual GPU's code
   bool instrument = false; ///< virtual-GPU code for --check and --count
 };
 

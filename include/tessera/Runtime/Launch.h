@@ -52,6 +52,9 @@ Expected<RankInfo> detectRank(const Environment &environment);
 /// The same from the process's environment.
 Expected<RankInfo> detectRank();
 
+/// More processes are not started on one host.
+inline constexpr int maxRanks = 4096;
+
 /// Starts `ranks` processes of `command` (a path and its arguments) on this
 /// host and waits. Rank 0's output passes through; lines of other ranks are
 /// prefixed with "[rank] ". SIGINT, SIGTERM and SIGHUP are passed on. When a

@@ -58,6 +58,10 @@
 //                      equal (op, communicator, dtype, count) may be listed
 //                      in one entry or several
 //   kernels            [string], for people
+//   virtual            {cpu, features: [string], instrumented}, absent without
+//                      virtual-GPU code: the CPU it was compiled for, those of
+//                      its features that are looked for at the start (names of
+//                      CpuFeatures.def), whether --check and counting work
 //
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_MANIFEST_H
@@ -135,6 +139,13 @@ struct ExpectedCollective {
   uint64_t count, calls;
 };
 
+/// The virtual GPU's code.
+struct VirtualCode {
+  std::string cpu;
+  std::vector<std::string> features;
+  bool instrumented = false;
+};
+
 struct Manifest {
   std::string model, dtype, weights;
   std::vector<MeshAxis> mesh;
@@ -147,6 +158,7 @@ struct Manifest {
   std::vector<RotaryTable> tables;
   std::vector<ExpectedCollective> collectives;
   std::vector<std::string> kernels;
+  std::optional<VirtualCode> virtualCode;
 
   int64_t ranks() const;
   /// "dp=2, tp=2", "one rank" without axes.

@@ -28,6 +28,11 @@ llvm::Error
 writeFileAtomically(llvm::StringRef path,
                     llvm::function_ref<void(llvm::raw_ostream &)> write);
 
+/// Whether a file can appear at `path` ("-": always): its folder exists and may
+/// be written, and no folder has its name. To be asked before long work whose
+/// result is written last.
+llvm::Error checkWritable(llvm::StringRef path);
+
 } // namespace tessera
 
 #endif // TESSERA_SUPPORT_FILE_H

@@ -29,6 +29,16 @@ struct DevicePipelineOptions {
 void buildDevicePipeline(mlir::OpPassManager &pm,
                          const DevicePipelineOptions &options = {});
 
+/// On a builtin.module: refuses values larger than the registers of a thread,
+/// which upstream's patterns would take apart element by element. The pipeline
+/// starts with it; whoever canonicalizes kernels earlier runs it earlier.
+std::unique_ptr<mlir::Pass> createCheckValueSizesPass();
+
+/// Makes the passes of this room known by name: tessera-check-value-sizes,
+/// tessera-name-source-ops, tessera-keep-param-bytes and
+/// tessera-device-math-to-native.
+void registerDevicePasses();
+
 /// Dialects, interfaces and translations that the device lowering and the NVPTX
 /// target need. registerVirtualTargetInterfaces (VirtualTarget.h) adds the
 /// virtual GPU.

@@ -65,11 +65,11 @@ gpu::GPUFuncOp build(OpBuilder &builder, gpu::GPUModuleOp module,
             auto read = [&](Value memref, ArrayRef<Value> at) {
               return memref ? kb.loadVector(memref, at, width) : Value();
             };
+            Value value = kb.toF32(read(x, {row, column}));
             EpilogueInputs inputs{read(memrefs.bias, {column}),
                                   read(memrefs.gate, {row, column}),
                                   read(memrefs.residual, {row, column})};
-            Value value = emitEpilogueMath(
-                kb, spec, kb.toF32(read(x, {row, column})), inputs);
+            value = emitEpilogueMath(kb, spec, value, inputs);
             kb.storeVector(kb.convert(value, spec.type), out, {row, column});
           });
   return kb.finish();

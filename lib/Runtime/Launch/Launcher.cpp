@@ -290,9 +290,9 @@ int Launcher::run() {
 } // namespace
 
 int launchRanks(int ranks, const std::vector<std::string> &command) {
-  if (ranks < 1 || ranks > 4096) {
-    std::cerr << "error: cannot start " << ranks
-              << " ranks, expected 1 to 4096\n";
+  if (ranks < 1 || ranks > maxRanks) {
+    std::cerr << "error: cannot start " << ranks << " ranks, expected 1 to "
+              << maxRanks << "\n";
     return exitUsage;
   }
   if (command.empty()) {

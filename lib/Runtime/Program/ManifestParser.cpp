@@ -300,6 +300,14 @@ Manifest Parser::parse() {
     m.collectives.push_back(collective(n));
   for (const Node &n : root.at("kernels").list())
     m.kernels.push_back(n.text());
+  if (root.has("virtual")) {
+    Node node = root.at("virtual");
+    m.virtualCode = VirtualCode();
+    m.virtualCode->cpu = node.at("cpu").text();
+    for (const Node &n : node.at("features").list())
+      m.virtualCode->features.push_back(n.text());
+    m.virtualCode->instrumented = node.at("instrumented").boolean();
+  }
   return std::move(m);
 }
 } // namespace

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tessera/Runtime/Program.h"
+#include "Refusals.h"
 #include "Session.h"
 #include "tessera/Runtime/Fatal.h"
 
@@ -202,20 +203,8 @@ int start(int argc, char **argv, const char *text, ForwardFunction forward) {
     return show(options->help ? helpText(options->program)
                               : describeText(*manifest, options->json));
   }
-  if (manifest->ranks() != info.worldSize) {
-    std::ostringstream message;
-    message << "this program was compiled for " << manifest->ranks()
-            << (manifest->ranks() == 1 ? " rank" : " ranks") << " (mesh "
-            << manifest->meshText() << "), but "
-            << (info.starter.empty() ? "one process was started"
-                                     : info.starter + " started " +
-                                           std::to_string(info.worldSize));
-    message << "; run it with: ";
-    if (manifest->ranks() > 1)
-      message << "tessera run -n " << manifest->ranks() << " ";
-    message << options->program;
-    return complain(info, message.str(), exitFailure);
-  }
+  if (auto refusal = refuse(*manifest, *options, info))
+    return complain(info, refusal->message, refusal->code);
   auto joined = World::join(info);
   if (!joined) {
     writeAll(STDERR_FILENO, "error: " + joined.message() + "\n");

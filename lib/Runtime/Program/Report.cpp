@@ -147,6 +147,10 @@ std::string describeText(const Manifest &manifest, bool json) {
     root["parameter_bytes"] = manifest.parameterBytes;
     root["arena_bytes"] = manifest.arenaBytes;
     root["kernels"] = manifest.kernels;
+    if (const auto &code = manifest.virtualCode)
+      root["virtual"] = {{"cpu", code->cpu},
+                         {"features", code->features},
+                         {"instrumented", code->instrumented}};
     root["collectives"] = Json::array();
     for (const ExpectedCollective &c : manifest.collectives)
       root["collectives"].push_back(
@@ -172,6 +176,9 @@ std::string describeText(const Manifest &manifest, bool json) {
     out << "collective "
         << callText(manifest, {c.op, c.communicator, c.dtype, c.count}) << ": "
         << c.calls << " calls\n";
+  if (const auto &code = manifest.virtualCode)
+    out << "virtual GPU on CPU " << code->cpu
+        << (code->instrumented ? ", instrumented\n" : "\n");
   for (const std::string &kernel : manifest.kernels)
     out << "kernel " << kernel << "\n";
   return out.str();

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "Session.h"
 #include "Weights.h"
+#include "tessera/Runtime/HostCpu.h"
 #include "tessera/Runtime/Virtual/VirtualDevice.h"
 
 #include <cstdlib>
@@ -64,6 +65,9 @@ Status Session::checkInputs() {
     std::filesystem::path parent =
         std::filesystem::path(options.output).parent_path();
     std::string folder = parent.empty() ? "." : parent.string();
+    std::error_code ignored;
+    if (std::filesystem::is_directory(options.output, ignored))
+      return failure("cannot write '", options.output, "': it is a folder");
     if (access(folder.c_str(), W_OK) != 0)
       return failure("cannot write '", options.output, "': folder '", folder,
                      "': ", std::strerror(errno));
@@ -102,6 +106,13 @@ Status Session::openDevice(DeviceKind kind) {
       virtualOptions.seed = *options.virtualSeed;
     if (options.check)
       virtualOptions.check = 1;
+    if (const auto &code = manifest.virtualCode) {
+      if (Status s = checkCpu(code->cpu, code->features, hostCpuQuery()))
+        return s;
+      if ((virtualOptions.check || virtualOptions.count) && !code->instrumented)
+        return failure(virtualOptions.check ? "checking" : "counting",
+                       " needs a program that was compiled with --instrument");
+    }
     tessera_virtual_set_options(&virtualOptions);
     auto opened = createVirtualDevice();
     if (!opened)

@@ -9,6 +9,7 @@
 #include "Npy.h"
 
 #include <charconv>
+#include <type_traits>
 
 namespace tessera::rt {
 
@@ -25,6 +26,10 @@ Status widen(const std::string &where, DType type, const char *data,
   auto copy = [&](auto sample) {
     for (uint64_t i = 0; i < count; ++i) {
       std::memcpy(&sample, data + i * sizeof sample, sizeof sample);
+      if constexpr (std::is_same_v<decltype(sample), uint64_t>)
+        if (sample > static_cast<uint64_t>(INT64_MAX))
+          return failure(where, ": token ", i, " is ", sample,
+                         ", outside any vocabulary");
       out.push_back(static_cast<int64_t>(sample));
     }
     return Status::success();

@@ -38,6 +38,7 @@ using namespace mlir;
 
 void tessera::buildDevicePipeline(OpPassManager &pm,
                                   const DevicePipelineOptions &options) {
+  pm.addPass(createCheckValueSizesPass());
   OpPassManager &device = pm.nest<gpu::GPUModuleOp>();
   device.addPass(createNameSourceOpsPass());
   device.addPass(createKeepParamBytesPass());
@@ -65,6 +66,13 @@ void tessera::buildDevicePipeline(OpPassManager &pm,
   device.addPass(createReconcileUnrealizedCastsPass());
   device.addPass(createCanonicalizerPass());
   device.addPass(createCSEPass());
+}
+
+void tessera::registerDevicePasses() {
+  registerPass(createCheckValueSizesPass);
+  registerPass(createNameSourceOpsPass);
+  registerPass(createKeepParamBytesPass);
+  registerPass(createDeviceMathToNativePass);
 }
 
 void tessera::registerDeviceDialects(DialectRegistry &registry) {

@@ -135,11 +135,14 @@ tessera::assemblePtx(StringRef ptx, StringRef chip, std::string &error,
   {
     std::error_code ec;
     raw_fd_ostream stream(input, ec);
-    stream << ptx;
-    stream.close();
-    if (ec || stream.has_error()) {
+    if (!ec) {
+      stream << ptx;
+      stream.close();
+      ec = stream.error();
       stream.clear_error();
-      error = "cannot write " + std::string(input);
+    }
+    if (ec) {
+      error = "cannot write '" + std::string(input) + "': " + ec.message();
       return std::nullopt;
     }
   }

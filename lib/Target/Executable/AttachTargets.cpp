@@ -1,6 +1,7 @@
 //===- AttachTargets.cpp - says for which devices kernels are compiled ----===//
 #include "tessera/Target/Executable.h"
 #include "tessera/Target/Ptx.h"
+#include "tessera/Target/VirtualTarget.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_ATTACHTARGETS
@@ -27,6 +28,11 @@ struct AttachTargets : tessera::impl::AttachTargetsBase<AttachTargets> {
       }
       targets.push_back(NVVM::NVVMTargetAttr::get(
           context, /*optLevel=*/3, "nvptx64-nvidia-cuda", chip, features));
+    }
+    std::string why;
+    if (virtualGpu && !findHostCpu(virtualCpu, "", why)) {
+      getOperation().emitError() << "virtual GPU: " << why;
+      return signalPassFailure();
     }
     if (virtualGpu)
       targets.push_back(kernel::VirtualTargetAttr::get(

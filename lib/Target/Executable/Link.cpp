@@ -1,4 +1,5 @@
 //===- Link.cpp - objects and runtime to one program ----------------------===//
+#include "tessera/Runtime/ProgramFile.h"
 #include "tessera/Support/File.h"
 #include "tessera/Target/Executable.h"
 
@@ -112,6 +113,8 @@ std::string tessera::linkExecutable(ArrayRef<StringRef> objects,
       text += (*buffer)->getBuffer().take_front(4000).str();
     return "linking with '" + linker + "' failed: " + text;
   }
+  if (rt::Status failed = rt::sealProgram(std::string(result)))
+    return failed.message();
   if (std::error_code failed = special
                                    ? sys::fs::copy_file(result, options.output)
                                    : sys::fs::rename(result, options.output))

@@ -4,6 +4,8 @@
 // it reads, so targets can run on several threads.
 //
 //===----------------------------------------------------------------------===//
+#include "ManifestFacts.h"
+
 #include "tessera/Target/Executable.h"
 #include "tessera/Target/Ptx.h"
 #include "tessera/Target/VirtualTarget.h"
@@ -37,6 +39,8 @@ struct SerializeKernels
     for (gpu::GPUModuleOp module : modules)
       if (failed(serialize(module, assemble)))
         return signalPassFailure();
+    if (failed(addManifestFacts(getOperation())))
+      signalPassFailure();
   }
 
   LogicalResult serialize(gpu::GPUModuleOp module, bool assemble);

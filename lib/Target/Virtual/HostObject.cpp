@@ -16,15 +16,11 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
-#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
-#include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
-
-#include <mutex>
 
 using namespace mlir;
 using namespace tessera;
@@ -34,43 +30,23 @@ namespace {
 
 std::unique_ptr<llvm::TargetMachine>
 createMachine(ModuleOp module, StringRef cpu, StringRef features, int level) {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
-  });
+  std::string why;
+  std::optional<HostCpu> host = findHostCpu(cpu, features, why);
+  if (!host) {
+    module.emitError() << "virtual GPU: " << why;
+    return nullptr;
+  }
   llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
-  std::string error;
-  const llvm::Target *target =
-      llvm::TargetRegistry::lookupTarget(triple, error);
-  if (!target) {
-    module.emitError() << "no host target: " << error;
-    return nullptr;
-  }
-  std::string all = features.str();
-  std::string name = cpu.str();
-  if (cpu == "native") {
-    name = llvm::sys::getHostCPUName().str();
-    for (const auto &feature : llvm::sys::getHostCPUFeatures())
-      all += (all.empty() ? "" : ",") +
-             std::string(feature.second ? "+" : "-") + feature.first().str();
-  }
-  // Asked before a machine is made with it, which would only print a warning.
-  std::unique_ptr<llvm::MCSubtargetInfo> known(
-      target->createMCSubtargetInfo(triple, "", ""));
-  if (cpu != "native" && !(known && known->isCPUStringValid(name))) {
-    module.emitError() << "unknown host CPU '" << cpu
-                       << "'; \"native\" is the compiling machine";
-    return nullptr;
-  }
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, why);
   llvm::TargetOptions options;
   // As the NVPTX back end does: multiply and add fuse.
   options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
   options.UseInitArray = true;
-  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
-      triple, name, all, options, llvm::Reloc::PIC_, std::nullopt,
-      level == 0 ? llvm::CodeGenOptLevel::None
-                 : llvm::CodeGenOptLevel::Default));
+  std::unique_ptr<llvm::TargetMachine> machine(
+      target->createTargetMachine(triple, host->name, host->features, options,
+                                  llvm::Reloc::PIC_, std::nullopt,
+                                  level == 0 ? llvm::CodeGenOptLevel::None
+                                             : llvm::CodeGenOptLevel::Default));
   if (!machine) {
     module.emitError() << "cannot create a target machine for CPU '" << cpu
                        << "'";

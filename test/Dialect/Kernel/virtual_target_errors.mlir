@@ -6,7 +6,7 @@ gpu.module @cpu <#kernel.binary_table> [#kernel.virtual_target<cpu = "z80">] {
     llvm.return
   }
 }
-// expected-error @-6 {{unknown host CPU 'z80'; "native" is the compiling machine}}
+// expected-error @-6 {{virtual GPU: unknown CPU 'z80'}}
 
 // -----
 

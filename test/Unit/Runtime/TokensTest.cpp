@@ -73,6 +73,11 @@ TEST_F(TokensTest, NumpyTypesAndShapes) {
     return t ? std::string() : t.message();
   };
   std::string six = as(int32_t());
+  // Over 2^63: the number is said, not what is left of it.
+  std::string large(48, '\xff');
+  EXPECT_NE(message(npy("<u8", "(6,)", large))
+                .find("token 0 is 18446744073709551615, outside"),
+            std::string::npos);
   EXPECT_NE(message(npy("<f4", "(6,)", six)).find("has type f32"),
             std::string::npos);
   EXPECT_NE(message(npy(">i4", "(6,)", six)).find("'>i4'"), std::string::npos);
