@@ -96,11 +96,16 @@ static void addCollectives(const BlockFeatures &block, Direction direction,
   }
 }
 
-/// Sharded parameters: gather before use, scatter-reduce gradients after.
+/// Sharded gradients (ZeRO 2 and 3) are reduced and scattered after each
+/// microbatch's backward pass of a block; sharded parameters (ZeRO 3) are
+/// gathered before each pass. So with several microbatches, or several in
+/// flight in a pipeline, each has its own.
 static void addSharding(const BlockFeatures &block, Direction direction,
                         const Layout &layout, const Workload &workload,
                         const StepModel &model, RawPass &pass) {
-  if (layout.zeroStage < 3)
+  bool backward = direction == Direction::Backward;
+  bool gathers = layout.zeroStage >= 3;
+  if (layout.zeroStage < 2 || (!gathers && !backward))
     return;
   auto group = [&](bool expert) {
     if (expert)
@@ -113,11 +118,13 @@ static void addSharding(const BlockFeatures &block, Direction direction,
     if (elements == 0)
       continue;
     GroupShape g = group(expert);
-    double t = collectiveTime(CollectiveKind::AllGather,
-                              elements * workload.weightBytes, g, model.cluster,
-                              model.chip)
-                   .seconds;
-    if (direction == Direction::Backward) {
+    double t = 0;
+    if (gathers)
+      t += collectiveTime(CollectiveKind::AllGather,
+                          elements * workload.weightBytes, g, model.cluster,
+                          model.chip)
+               .seconds;
+    if (backward) {
       double gradients =
           elements * workload.gradientCommBytes * workload.trainedFraction;
       t += collectiveTime(CollectiveKind::ReduceScatter, gradients, g,
@@ -136,8 +143,7 @@ static void addSharding(const BlockFeatures &block, Direction direction,
                  .seconds;
     }
     pass.overlappable[static_cast<int>(ParallelAxis::DP)] += t;
-    pass.launches +=
-        (direction == Direction::Backward ? 2 : 1) * collectiveLaunches(g.size);
+    pass.launches += (gathers + backward) * collectiveLaunches(g.size);
   }
 }
 
@@ -188,7 +194,8 @@ static PassTime finish(const RawPass &raw, const Layout &layout,
 BlockTime tessera::blockTime(const BlockFeatures &block, const Layout &layout,
                              const Workload &workload, const StepModel &model) {
   DeviceModel device{&model.cluster.chip, &model.chip,
-                     model.stack.vectorTraffic, model.traits.attention};
+                     model.stack.vectorTraffic, model.traits.attention,
+                     model.matmuls};
   BlockTime t;
   RawPass forward;
   addOps(block, Direction::Forward, false, device, forward);
@@ -201,9 +208,14 @@ BlockTime tessera::blockTime(const BlockFeatures &block, const Layout &layout,
   addCollectives(block, Direction::Backward, layout, model, backward);
   addSharding(block, Direction::Backward, layout, workload, model, backward);
   if (!model.traits.fusedGradientAccumulation && layout.zeroStage < 3) {
-    // A further kernel per weight: read the new gradient, add to the sum.
-    double elements = double(block.denseParameters + block.expertParameters) *
-                      workload.trainedFraction;
+    // A further kernel per weight: read the new gradient, add to the sum; with
+    // ZeRO 2 to the rank's shard of it.
+    bool scattered = layout.zeroStage >= 2;
+    double dense =
+        double(block.denseParameters) / (scattered ? layout.shardRanks() : 1);
+    double expert = double(block.expertParameters) /
+                    (scattered ? layout.expertReplicas() : 1);
+    double elements = (dense + expert) * workload.trainedFraction;
     double pass = model.stack.gradientTraffic *
                   memoryTime(elements * (workload.weightBytes +
                                          2 * workload.gradientBytes),

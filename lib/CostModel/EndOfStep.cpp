@@ -29,14 +29,15 @@ EndOfStep tessera::endOfStep(const ChunkSum &stage, const Layout &layout,
                                               : layout.shardRanks())
                          : 1;
     state += elements / shards;
-    if (layout.zeroStage >= 3)
-      continue;
+    // Sharded gradients were reduced after each microbatch, sharded parameters
+    // are gathered before each pass (BlockTime.cpp).
     double bytes = elements * workload.gradientCommBytes;
-    reduce += collectiveTime(sharded ? CollectiveKind::ReduceScatter
-                                     : CollectiveKind::AllReduce,
-                             bytes, g, model.cluster, model.chip)
-                  .seconds;
-    if (sharded)
+    if (layout.zeroStage < 2)
+      reduce += collectiveTime(sharded ? CollectiveKind::ReduceScatter
+                                       : CollectiveKind::AllReduce,
+                               bytes, g, model.cluster, model.chip)
+                    .seconds;
+    if (sharded && layout.zeroStage < 3)
       gather += collectiveTime(CollectiveKind::AllGather,
                                elements * workload.weightBytes, g,
                                model.cluster, model.chip)

@@ -112,6 +112,27 @@ double tessera::matmulComputeTime(const MatmulShape &s, DataType type,
   return best;
 }
 
+double MatmulTimes::get(const MatmulShape &s, DataType type,
+                        const DeviceModel &device) {
+  uint64_t hash = 0;
+  for (int64_t n : {s.batch, s.m, s.n, s.k, int64_t(type)})
+    hash = (hash ^ uint64_t(n)) * 0x9E3779B97F4A7C15u; // 2^64 / golden ratio
+  Slot &slot = slots[hash >> 52];
+  static_assert(kSlots == size_t(1) << 12, "the hash's upper bits");
+  bool same = slot.seconds >= 0 && slot.shape.batch == s.batch &&
+              slot.shape.m == s.m && slot.shape.n == s.n &&
+              slot.shape.k == s.k && slot.type == type;
+  if (!same)
+    slot = {s, type, matmulComputeTime(s, type, device)};
+  return slot.seconds;
+}
+
+static double productTime(const MatmulShape &shape, DataType type,
+                          const DeviceModel &device) {
+  return device.matmuls ? device.matmuls->get(shape, type, device)
+                        : matmulComputeTime(shape, type, device);
+}
+
 double tessera::memoryTime(double bytes, const DeviceModel &device) {
   double rate = device.chip->memoryBandwidth * device.constants->memory;
   if (bytes < 0.5 * device.chip->l2Bytes)
@@ -155,13 +176,11 @@ double tessera::opTime(const OpFeature &op, Direction direction,
   case KernelClass::GroupedMatmul: {
     const MatmulShape &s = op.shape;
     double one = 2.0 * std::max<int64_t>(s.batch, 1) * double(s.m) * s.n * s.k;
-    double compute = matmulComputeTime(s, op.type, device);
+    double compute = productTime(s, op.type, device);
     if (backward) {
       // The two products of the backward pass: input and weight gradients.
-      double input =
-          matmulComputeTime({s.batch, s.m, s.k, s.n}, op.type, device);
-      double weight =
-          matmulComputeTime({s.batch, s.k, s.n, s.m}, op.type, device);
+      double input = productTime({s.batch, s.m, s.k, s.n}, op.type, device);
+      double weight = productTime({s.batch, s.k, s.n, s.m}, op.type, device);
       compute = cost.matmulFlops > 1.5 * one ? input + weight : input;
     }
     if (op.kernel == KernelClass::GroupedMatmul)

@@ -41,9 +41,10 @@ StringRef tessera::nameOf(CollectiveKind kind) {
 static auto fields(const Layout &l) {
   return std::tuple(l.dp, l.shardGroup, l.zeroStage, l.tp, l.sequenceParallel,
                     l.cp, l.contextKind, l.pp, l.vpp, l.ep, l.etp, l.recompute,
-                    l.microBatch, l.schedule, l.dispatcher, l.overlapGradients,
-                    l.overlapParameters, l.overlapTensorParallel,
-                    l.overlapExperts, l.overlapPipeline);
+                    l.recomputeLayers, l.microBatch, l.schedule, l.dispatcher,
+                    l.overlapGradients, l.overlapParameters,
+                    l.overlapTensorParallel, l.overlapExperts,
+                    l.overlapPipeline);
 }
 
 bool Layout::operator==(const Layout &o) const {

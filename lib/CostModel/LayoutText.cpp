@@ -94,6 +94,8 @@ std::string Layout::str() const {
     add("sp");
   if (recompute != RecomputeKind::None)
     add(("recompute=" + nameOf(recompute)).str());
+  if (recomputeLayers > 0)
+    add("recompute-layers=" + std::to_string(recomputeLayers));
   if (contextKind != ContextKind::Ring)
     add(("cp-kind=" + nameOf(contextKind)).str());
   if (schedule != usualSchedule(*this))
@@ -158,8 +160,9 @@ static Error readLayers(StringRef text, SmallVectorImpl<int> &out) {
 
 static Error readEntry(StringRef name, StringRef value, bool hasValue,
                        Layout &layout) {
-  SmallVector<StringRef> names = {"mb",       "recompute",  "cp-kind",
-                                  "schedule", "dispatcher", "layers"};
+  SmallVector<StringRef> names = {"mb",      "recompute", "recompute-layers",
+                                  "cp-kind", "schedule",  "dispatcher",
+                                  "layers"};
   for (const FlagEntry &e : kFlags) {
     if (name == e.name) {
       if (hasValue && value != "1" && value != "0")
@@ -186,6 +189,8 @@ static Error readEntry(StringRef name, StringRef value, bool hasValue,
     return readNumber<int64_t>(name, value, 1, layout.microBatch);
   if (name == "recompute")
     return readKind<RecomputeKind>(name, value, kRecomputes, layout.recompute);
+  if (name == "recompute-layers")
+    return readNumber(name, value, 0, layout.recomputeLayers);
   if (name == "cp-kind")
     return readKind<ContextKind>(name, value, kContexts, layout.contextKind);
   if (name == "schedule")
@@ -247,6 +252,12 @@ Error Layout::check() const {
   if (zeroStage > 3)
     return makeError("layout: 'zero' must be from 0 to 3, got " +
                      Twine(zeroStage));
+  if (recomputeLayers < 0)
+    return makeError("layout: 'recompute-layers' must be at least 0, got " +
+                     Twine(recomputeLayers));
+  if (recomputeLayers > 0 && recompute != RecomputeKind::Full)
+    return makeError("layout: 'recompute-layers' needs recompute=full, got " +
+                     nameOf(recompute));
   double gpus = double(dp) * tp * cp * pp;
   if (gpus > std::numeric_limits<int>::max())
     return makeError("layout: dp*tp*cp*pp is more GPUs than can be counted");

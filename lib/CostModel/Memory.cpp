@@ -56,17 +56,15 @@ MemoryUse tessera::memoryUse(const ModelFeatures &features,
   for (int stage = 0; stage < layout.pp; ++stage) {
     double dense = 0, expert = 0, saved = 0, pinnedSaved = 0;
     double blockSaved = 0, transient = 0, largestBlock = 0;
-    auto add = [&](const BlockFeatures &b, double count, bool pinned) {
+    auto add = [&](const BlockFeatures &b, double count, bool pinned,
+                   RecomputeKind recompute) {
       dense += count * b.denseParameters;
       expert += count * b.expertParameters;
-      double kept = count * savedBytes(b, pinned ? RecomputeKind::None
-                                                 : layout.recompute);
-      (pinned ? pinnedSaved : saved) += kept;
-      if (!pinned) {
-        double all = savedBytes(b, RecomputeKind::None);
+      double kept = savedBytes(b, recompute);
+      (pinned ? pinnedSaved : saved) += count * kept;
+      if (recompute != RecomputeKind::None)
         blockSaved =
-            std::max(blockSaved, all - savedBytes(b, layout.recompute));
-      }
+            std::max(blockSaved, savedBytes(b, RecomputeKind::None) - kept);
       transient = std::max(transient, double(b.transientBytes));
       largestBlock = std::max(largestBlock,
                               double(b.denseParameters + b.expertParameters));
@@ -75,12 +73,14 @@ MemoryUse tessera::memoryUse(const ModelFeatures &features,
     for (int c = 0; c < chunks && c < static_cast<int>(sizes.size()); ++c)
       for (int i = 0; i < sizes[c] && next < layers.size(); ++i, ++next)
         if (c % layout.pp == stage)
-          add(features.blocks[layers[next]], 1, false);
+          add(features.blocks[layers[next]], 1, false,
+              i < layout.recomputedOf(sizes[c]) ? layout.recompute
+                                                : RecomputeKind::None);
     bool seenLayer = false;
     for (const BlockCall &call : features.calls) {
       seenLayer |= !call.pinned;
       if (call.pinned && stage == (seenLayer ? layout.pp - 1 : 0))
-        add(features.blocks[call.block], call.count, true);
+        add(features.blocks[call.block], call.count, true, RecomputeKind::None);
     }
     MemoryUse use;
     use.stage = stage;
@@ -102,11 +102,12 @@ MemoryUse tessera::memoryUse(const ModelFeatures &features,
     if (layout.pp > 1)
       use.activations += workload.pipelineBufferBytes * (inFlight + 1);
     use.transient = std::max(transient, blockSaved);
-    // Sharded parameters are gathered for the block that runs and the next,
-    // and its gradients exist in full before they are scattered.
+    // Sharded gradients of a block exist in full before they are scattered;
+    // sharded parameters are gathered for the block that runs and the next.
+    if (layout.zeroStage >= 2)
+      use.transient += largestBlock * workload.gradientCommBytes * trained;
     if (layout.zeroStage >= 3)
-      use.transient += largestBlock * (2 * workload.weightBytes +
-                                       workload.gradientCommBytes * trained);
+      use.transient += largestBlock * 2 * workload.weightBytes;
     use.context = kContextBytes;
     for (int size :
          {layout.tp, layout.dp * layout.cp, layout.pp, layout.ep, layout.cp})

@@ -47,8 +47,12 @@ static std::vector<ChunkSum> sumChunks(const ModelFeatures &features,
                                   : layout.chunkLayers;
   size_t next = 0;
   for (int c = 0; c < chunks && c < static_cast<int>(sizes.size()); ++c)
-    for (int i = 0; i < sizes[c] && next < layers.size(); ++i, ++next)
-      sums[c].add(features.blocks[layers[next]], times[layers[next]], 1);
+    for (int i = 0; i < sizes[c] && next < layers.size(); ++i, ++next) {
+      BlockTime t = times[layers[next]];
+      if (i >= layout.recomputedOf(sizes[c]))
+        t.recompute = {};
+      sums[c].add(features.blocks[layers[next]], t, 1);
+    }
   bool seenLayer = false;
   for (const BlockCall &call : features.calls) {
     seenLayer |= !call.pinned;

@@ -3,6 +3,7 @@
 #include "tessera/Pipelines/Commands.h"
 
 #include "tessera/Pipelines/Compile.h"
+#include "tessera/Planning/CompilerMesh.h"
 #include "tessera/Target/VirtualTarget.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -20,6 +21,10 @@ struct Flags {
       "mesh", cl::init("dp=1,tp=1"), cl::cat(category),
       cl::value_desc("dp=2,tp=2"),
       cl::desc("Axes and sizes of the grid of ranks, first slowest")};
+  cl::opt<std::string> layout{
+      "layout", cl::cat(category), cl::value_desc("\"dp=2 tp=2 mb=1 sp\""),
+      cl::desc("Instead of --mesh: a layout as tessera plan prints it; sets "
+               "--sequence-parallel and, where it is not given, --batch")};
   cl::opt<int64_t> sequence{"seq", cl::init(0), cl::cat(category),
                             cl::desc("Tokens in a row (default: the model's)")};
   cl::opt<int64_t> batch{"batch", cl::init(1), cl::cat(category),
@@ -87,11 +92,11 @@ static std::string flagWithoutEffect(const Flags &flags,
     const cl::Option &option;
     Phase reader;
   } readers[] = {
-      {flags.sequence, Phase::Import},       {flags.batch, Phase::Import},
-      {flags.dtype, Phase::Import},          {flags.mesh, Phase::Plan},
-      {flags.sequenceParallel, Phase::Plan}, {flags.chips, Phase::Kernels},
-      {flags.virtualGpu, Phase::Kernels},    {flags.virtualCpu, Phase::Kernels},
-      {flags.instrument, Phase::Kernels}};
+      {flags.sequence, Phase::Import},    {flags.batch, Phase::Import},
+      {flags.dtype, Phase::Import},       {flags.mesh, Phase::Plan},
+      {flags.layout, Phase::Plan},        {flags.sequenceParallel, Phase::Plan},
+      {flags.chips, Phase::Kernels},      {flags.virtualGpu, Phase::Kernels},
+      {flags.virtualCpu, Phase::Kernels}, {flags.instrument, Phase::Kernels}};
   for (auto &[option, reader] : readers)
     if (option.getNumOccurrences() && reader <= done)
       return ("--" + option.ArgStr + " is read by phase '" +
@@ -112,6 +117,29 @@ static std::string checkVirtualCpu(const Flags &flags,
   if (!findHostCpu(program.virtualCpu, "", why))
     return "--virtual-cpu: " + why;
   return "";
+}
+
+/// Mesh, sequence parallelism and rows of tokens from --layout.
+static Error readLayout(const Flags &flags, ProgramOptions &program) {
+  for (const cl::Option *other : {(const cl::Option *)&flags.mesh,
+                                  (const cl::Option *)&flags.sequenceParallel})
+    if (other->getNumOccurrences())
+      return createStringError("--layout says what --" + other->ArgStr +
+                               " would; give one of them");
+  Expected<Layout> layout = parseLayout(flags.layout);
+  if (!layout)
+    return layout.takeError();
+  Expected<CompilerMesh> mesh = compilerMesh(*layout);
+  if (!mesh)
+    return mesh.takeError();
+  program.mesh = mesh->mesh;
+  program.sequenceParallel = mesh->sequenceParallel ? "on" : "off";
+  if (!flags.batch.getNumOccurrences())
+    program.batch = mesh->rows;
+  if (!mesh->unused.empty())
+    showNotes("the forward pass has no use for " + join(mesh->unused, " and ") +
+              ", which concern the training step");
+  return Error::success();
 }
 
 int tessera::compileCommand(int argc, char **argv) {
@@ -143,6 +171,9 @@ int tessera::compileCommand(int argc, char **argv) {
   program.batch = flags.batch;
   program.dtype = flags.dtype;
   program.sequenceParallel = flags.sequenceParallel;
+  if (!flags.layout.empty())
+    if (Error error = readLayout(flags, program))
+      return usage("--layout: " + toString(std::move(error)));
   program.virtualGpu = flags.virtualGpu;
   program.virtualCpu = flags.virtualCpu;
   program.instrument = flags.instrument;

@@ -46,7 +46,7 @@ static Error readFrom(StringRef path, ExplainOptions &options) {
   if (run->layers && run->layers != model->layers)
     errs() << "note: the file is for " << run->layers
            << " layers, the model has " << model->layers << "\n";
-  options.layout = withoutMootFields(run->layout).str();
+  options.layout = withoutMootFields(run->layout, model->layers).str();
   if (options.input.globalBatch == 0)
     options.input.globalBatch = run->workload.globalBatch;
   if (options.input.sequence == 0)

@@ -12,12 +12,32 @@
 
 namespace tessera {
 
+/// Compute times of products that were asked for before: a search asks for the
+/// same few shapes over and over. A table of one entry for each hash; times of
+/// one chip and one set of constants only.
+class MatmulTimes {
+public:
+  MatmulTimes() : slots(kSlots) {}
+  double get(const MatmulShape &shape, DataType type,
+             const struct DeviceModel &device);
+
+private:
+  static constexpr size_t kSlots = 1 << 12;
+  struct Slot {
+    MatmulShape shape;
+    DataType type = DataType::BF16;
+    double seconds = -1;
+  };
+  std::vector<Slot> slots;
+};
+
 struct DeviceModel {
   const Chip *chip = nullptr;
   const ChipConstants *constants = nullptr;
   /// Traffic of element-wise kernels relative to one ideal pass.
   double vectorTraffic = 1.0;
   AttentionKernel attention = AttentionKernel::Native;
+  MatmulTimes *matmuls = nullptr; ///< optional
 };
 
 /// Compute time of `batch` products [m, k] x [k, n]: the best of a few tile

@@ -53,6 +53,10 @@ struct Layout {
   int ep = 1;
   int etp = 1;
   RecomputeKind recompute = RecomputeKind::None;
+  /// With full recomputation: how many layers of each chunk, from its first on,
+  /// are recomputed while the others keep all they need (Megatron's method
+  /// "block"); 0: all of them.
+  int recomputeLayers = 0;
   int64_t microBatch = 1;
   ScheduleKind schedule = ScheduleKind::OneFOneB;
   DispatcherKind dispatcher = DispatcherKind::AllToAll;
@@ -63,6 +67,11 @@ struct Layout {
   bool overlapPipeline = true;
 
   int numGPUs() const { return dp * tp * cp * pp; }
+  /// Of a chunk of `layers`, those that recompute as `recompute` says.
+  int recomputedOf(int layers) const {
+    bool some = recompute == RecomputeKind::Full && recomputeLayers > 0;
+    return some && recomputeLayers < layers ? recomputeLayers : layers;
+  }
   /// Ranks that ZeRO shards dense state over (dp and cp hold equal weights).
   int shardRanks() const { return (shardGroup > 0 ? shardGroup : dp) * cp; }
   int expertReplicas() const {

@@ -15,6 +15,8 @@ struct StepModel {
   ChipConstants chip;
   StackConstants stack;
   StackTraits traits;
+  /// Speeds up asking for many layouts; belongs to the asker.
+  MatmulTimes *matmuls = nullptr;
 };
 
 /// Chip, framework and cluster looked up; fails on an unknown framework.

@@ -78,8 +78,9 @@ readFrameworkFile(llvm::StringRef path, const FrameworkReadOptions &options);
 
 /// The layout with every field that means nothing in it at its default: the
 /// kind of context parallelism where cp is 1, the dispatcher where ep is 1, a
-/// stage partition that is the even one, and so on.
-Layout withoutMootFields(const Layout &layout);
+/// stage partition that is the even one, and so on. `layers` of the model, 0
+/// where not known.
+Layout withoutMootFields(const Layout &layout, int64_t layers = 0);
 
 } // namespace tessera
 

@@ -146,7 +146,9 @@ static StringRef whyNot(StringRef field, const Layout &l) {
     return "Accelerate's FSDP has neither pipeline stages nor expert "
            "parallelism";
   if (field == "recompute")
-    return "FSDP recomputes whole layers or nothing";
+    return l.recompute == RecomputeKind::Full
+               ? "only FSDP's settings say it"
+               : "FSDP recomputes whole layers or nothing";
   if (field == "cp-kind")
     return "Accelerate has all-gather and ring, no head exchange";
   if (field == "mb" || field == "global batch" || field == "sequence length")

@@ -61,7 +61,7 @@ SmallVector<int, 8> exports::evenChunks(int64_t layers, int64_t chunks) {
   return out;
 }
 
-Layout tessera::withoutMootFields(const Layout &layout) {
+Layout tessera::withoutMootFields(const Layout &layout, int64_t modelLayers) {
   Layout l = layout;
   const Layout usual;
   if (l.pp == 1) {
@@ -78,6 +78,13 @@ Layout tessera::withoutMootFields(const Layout &layout) {
       std::accumulate(l.chunkLayers.begin(), l.chunkLayers.end(), int64_t(0));
   if (l.pp == 1 || l.chunkLayers == evenChunks(layers, l.chunkLayers.size()))
     l.chunkLayers.clear();
+  int64_t chunks = product({l.pp, l.vpp});
+  int64_t longest = modelLayers > 0 ? (modelLayers + chunks - 1) / chunks
+                                    : std::numeric_limits<int64_t>::max();
+  if (!l.chunkLayers.empty())
+    longest = *llvm::max_element(l.chunkLayers);
+  if (l.recompute != RecomputeKind::Full || l.recomputeLayers >= longest)
+    l.recomputeLayers = 0;
   if (l.tp == 1)
     l.sequenceParallel = usual.sequenceParallel;
   if (l.tp == 1)
@@ -123,6 +130,8 @@ exports::fieldTexts(const Layout &l) {
           {"ep", number(l.ep)},
           {"etp", number(l.etp)},
           {"recompute", nameOf(l.recompute).str()},
+          {"recompute-layers",
+           l.recomputeLayers ? number(l.recomputeLayers) : "all"},
           {"mb", number(l.microBatch)},
           {"schedule", nameOf(l.schedule).str()},
           {"dispatcher", nameOf(l.dispatcher).str()},
@@ -279,7 +288,7 @@ static std::vector<std::string> losses(const Format &format,
             .str());
   };
   auto wanted = fieldTexts(input.layout);
-  auto got = fieldTexts(withoutMootFields(run.layout));
+  auto got = fieldTexts(withoutMootFields(run.layout, input.layers));
   for (auto [w, g] : zip(wanted, got))
     if (w.second != g.second)
       lose(w.first, w.second, g.second);
@@ -302,7 +311,7 @@ Expected<ExportedFile> tessera::exportLayout(StringRef name,
   if (Error error = checkInput(given))
     return std::move(error);
   ExportInput input = given;
-  input.layout = withoutMootFields(given.layout);
+  input.layout = withoutMootFields(given.layout, given.layers);
   Settings settings;
   (*format)->write(input, settings);
   std::string bare = writeSettings((*format)->syntax, settings, {});

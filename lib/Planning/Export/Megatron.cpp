@@ -139,8 +139,9 @@ static void writeMegatronCore(const ExportInput &input, const Place &place,
   else if (place.bridge)
     w.value("recompute_granularity", nullptr);
   if (l.recompute == RecomputeKind::Full) {
-    w.value("recompute_method", "uniform");
-    w.value("recompute_num_layers", 1);
+    bool some = l.recomputeLayers > 0; // the first of each (virtual) stage
+    w.value("recompute_method", some ? "block" : "uniform");
+    w.value("recompute_num_layers", some ? l.recomputeLayers : 1);
   }
   if (place.bridge) // optional fields name their class
     w.at("comm_overlap._target_",
@@ -296,9 +297,12 @@ static void readRecompute(SettingsReader &r, const Place &place,
     if (layers == 0)
       run.layout.recompute = RecomputeKind::None;
     else if (layers)
-      run.notes.push_back("full recomputation of the first " +
-                          std::to_string(*layers) +
-                          " layers of each stage is read as that of all");
+      run.layout.recomputeLayers = static_cast<int>(*layers);
+  } else if (run.layout.recompute == RecomputeKind::Full && layers &&
+             *layers > 1) {
+    run.notes.push_back("full recomputation in units of " +
+                        std::to_string(*layers) +
+                        " layers is read as that of each layer by itself");
   }
 }
 

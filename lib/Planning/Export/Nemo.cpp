@@ -51,8 +51,9 @@ static void write(const ExportInput &input, Settings &out) {
   } else {
     model("activations_checkpoint_granularity", nameOf(l.recompute));
     if (l.recompute == RecomputeKind::Full) {
-      model("activations_checkpoint_method", "uniform");
-      model("activations_checkpoint_num_layers", 1);
+      bool some = l.recomputeLayers > 0; // the first of each (virtual) stage
+      model("activations_checkpoint_method", some ? "block" : "uniform");
+      model("activations_checkpoint_num_layers", some ? l.recomputeLayers : 1);
     }
   }
   bool fsdp = l.zeroStage >= 2 && l.pp == 1;
@@ -87,9 +88,13 @@ static void readRecompute(SettingsReader &r, FrameworkRun &run) {
   if (run.layout.recompute == RecomputeKind::Full && method && *method == 1) {
     if (layers == 0)
       run.layout.recompute = RecomputeKind::None;
-    else
-      run.notes.push_back("full recomputation of some layers of each stage is "
-                          "read as that of all");
+    else if (layers)
+      run.layout.recomputeLayers = static_cast<int>(*layers);
+  } else if (run.layout.recompute == RecomputeKind::Full && layers &&
+             *layers > 1) {
+    run.notes.push_back("full recomputation in units of " +
+                        std::to_string(*layers) +
+                        " layers is read as that of each layer by itself");
   }
 }
 

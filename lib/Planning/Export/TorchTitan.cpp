@@ -4,7 +4,10 @@
 // 6404b932): [parallelism], [training], [activation_checkpoint]. FSDP shards
 // over data_parallel_shard_degree times the context parallel ranks;
 // fsdp_reshard_after_forward "never" keeps gathered parameters (ZeRO-2),
-// "always" drops them (ZeRO-3), "default" drops them without a pipeline.
+// "always" drops them (ZeRO-3), "default" drops them without a pipeline. With a
+// pipeline gradients are summed whole over the microbatches and reduced once
+// (pytorch/pytorch, torch/distributed/pipelining/stage.py,
+// backward_maybe_with_nosync), so that what keeps its parameters is ZeRO-1.
 // Tensor parallelism is always with sequence parallelism. Looped schedules
 // have two stages on a rank unless the layers of a stage are given; the first
 // and the last stage have one layer fewer by default
@@ -244,8 +247,13 @@ static void readDataParallel(SettingsReader &r,
   size_t policy =
       r.choice("parallelism.fsdp_reshard_after_forward", kPolicies).value_or(0);
   bool keeps = policy == 2 || (policy == 0 && l.pp > 1);
+  bool once = l.pp > 1; // gradients are reduced
   if (shard * l.cp > 1)
-    l.zeroStage = keeps ? 2 : 3;
+    l.zeroStage = !keeps ? 3 : once ? 1 : 2;
+  if (l.zeroStage == 3 && once)
+    run.notes.push_back(
+        "with a pipeline the gradients are reduced once a step; "
+        "zero=3 plans with a reduction for each microbatch");
   if (replicas > 1 && l.zeroStage > 0)
     l.shardGroup = static_cast<int>(shard);
 }
@@ -313,7 +321,9 @@ static bool recognises(ArrayRef<Setting> settings) {
 
 static StringRef whyNot(StringRef field, const Layout &l) {
   if (field == "zero")
-    return "FSDP shards gradients and parameters along with the optimizer";
+    return l.zeroStage == 2
+               ? "PyTorch's pipelines sum whole gradients over the microbatches"
+               : "FSDP shards gradients along with the optimizer";
   if (field == "sp")
     return "TorchTitan's tensor parallelism is always with sequence "
            "parallelism";

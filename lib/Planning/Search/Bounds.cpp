@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Bounds.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cmath>
 
@@ -30,13 +31,14 @@ static std::vector<bool> pinnedBlocks(const ModelFeatures &f) {
 
 BlockSecondsList tessera::relaxedBlockSeconds(const ModelFeatures &f,
                                               const Layout &layout,
-                                              const PlanProblem &problem) {
-  const StepModel *model = &problem.model;
+                                              const Workload &workload,
+                                              const StepModel &given) {
+  const StepModel *model = &given;
   Layout relaxed = layout;
   StepModel fused;
-  if (layout.zeroStage >= 3) {
+  if (layout.zeroStage >= 2) {
     relaxed.zeroStage = 0;
-    // With sharded parameters there is no pass that adds gradients up.
+    // Sharded gradients are added up by their shards or not at all.
     if (!model->traits.fusedGradientAccumulation) {
       fused = *model;
       fused.traits.fusedGradientAccumulation = true;
@@ -47,7 +49,7 @@ BlockSecondsList tessera::relaxedBlockSeconds(const ModelFeatures &f,
   BlockSecondsList out;
   for (size_t i = 0; i < f.blocks.size(); ++i) {
     relaxed.recompute = pinned[i] ? RecomputeKind::None : layout.recompute;
-    BlockTime t = blockTime(f.blocks[i], relaxed, problem.workload, *model);
+    BlockTime t = blockTime(f.blocks[i], relaxed, workload, *model);
     double forward = t.forward.total(), backward = t.backward.total();
     out.push_back({forward, backward, t.recompute.total(),
                    forward - t.forward.host, backward - t.backward.host});
@@ -65,6 +67,7 @@ BlockSecondsList tessera::withSharding(const BlockSecondsList &times,
     return collectiveTime(kind, bytes, g, model.cluster, model.chip).seconds;
   };
   double contention = std::min(1.0, model.chip.contention);
+  bool gathers = l.zeroStage >= 3;
   for (size_t i = 0; i < f.blocks.size(); ++i) {
     double gather = 0, reduce = 0;
     for (bool expert : {false, true}) {
@@ -75,7 +78,9 @@ BlockSecondsList tessera::withSharding(const BlockSecondsList &times,
       GroupShape g = expert ? expertReplicaGroup(l, model.cluster)
                             : groupShape(l.shardRanks(), l.tp, model.cluster);
       double gradients = elements * w.gradientCommBytes * w.trainedFraction;
-      gather += seconds(CollectiveKind::AllGather, elements * w.weightBytes, g);
+      if (gathers)
+        gather +=
+            seconds(CollectiveKind::AllGather, elements * w.weightBytes, g);
       reduce += seconds(CollectiveKind::ReduceScatter, gradients, g);
       int replicas = l.shardGroup > 0 ? l.dp / l.shardGroup : 1;
       if (!expert && replicas > 1)
@@ -91,8 +96,27 @@ BlockSecondsList tessera::withSharding(const BlockSecondsList &times,
                        device + exposedTime(communication, device,
                                             model.stack.dpOverlap, contention));
     };
-    add(t.forward, t.deviceForward, gather);
+    if (gathers)
+      add(t.forward, t.deviceForward, gather);
     add(t.backward, t.deviceBackward, gather + reduce);
+  }
+  return out;
+}
+
+ModelFeatures tessera::innerFloor(ModelFeatures out) {
+  for (BlockFeatures &b : out.blocks) {
+    llvm::erase_if(b.ops, [](const OpFeature &op) {
+      return op.kernel == KernelClass::Gather;
+    });
+    for (OpFeature &op : b.ops)
+      if (op.kernel == KernelClass::Matmul ||
+          op.kernel == KernelClass::GroupedMatmul)
+        op.backward.bytesRead = op.backward.bytesWritten = 0;
+    llvm::erase_if(b.collectives, [](const CollectiveFeature &c) {
+      return c.axis == ParallelAxis::EP || c.axis == ParallelAxis::ETP;
+    });
+    // No pass that adds gradients up.
+    b.denseParameters = b.expertParameters = 0;
   }
   return out;
 }
@@ -104,8 +128,11 @@ MeshWork tessera::meshWork(const ModelFeatures &f,
   for (const BlockCall &call : f.calls) {
     const BlockSeconds &t = times[call.block];
     w.total += call.count * (t.forward + t.backward);
-    if (call.pinned)
+    if (call.pinned) {
+      if (w.cheapestLayer < 1e30)
+        w.head += call.count * (t.forward + t.backward);
       continue;
+    }
     w.cheapestLayer = std::min(w.cheapestLayer, t.forward + t.backward);
     w.cheapestForward = std::min(w.cheapestForward, t.forward);
   }
@@ -147,16 +174,15 @@ static double tailSeconds(double dense, double expert, const Layout &l,
     bool sharded = l.zeroStage >= 1;
     int shards = isExpert ? l.expertReplicas() : l.shardRanks();
     state += sharded ? elements / std::max(1, shards) : elements;
-    if (l.zeroStage >= 3)
-      continue;
     GroupShape g = isExpert ? expertReplicaGroup(l, m.cluster)
                             : groupOf(ParallelAxis::DP, l, m.cluster);
-    reduce +=
-        collectiveTime(sharded ? CollectiveKind::ReduceScatter
-                               : CollectiveKind::AllReduce,
-                       elements * w.gradientCommBytes, g, m.cluster, m.chip)
-            .seconds;
-    if (sharded)
+    if (l.zeroStage < 2)
+      reduce +=
+          collectiveTime(sharded ? CollectiveKind::ReduceScatter
+                                 : CollectiveKind::AllReduce,
+                         elements * w.gradientCommBytes, g, m.cluster, m.chip)
+              .seconds;
+    if (sharded && l.zeroStage < 3)
       gather += collectiveTime(CollectiveKind::AllGather,
                                elements * w.weightBytes, g, m.cluster, m.chip)
                     .seconds;
@@ -188,21 +214,24 @@ double tessera::meshBound(const MeshWork &w, const ModelFeatures &f,
   // Averaged over the stages, (pp-1)/2 chunks of at least a layer lie before.
   bool zeroBubble = p.zeroBubble || p.fixed.get(Choice::Schedule) ==
                                         int64_t(ScheduleKind::ZeroBubble);
-  double fill = (l.pp - 1) * 0.5 *
-                (zeroBubble ? w.cheapestForward + occupied
-                            : w.cheapestLayer + 2 * occupied);
+  double before = zeroBubble ? w.cheapestForward + occupied
+                             : w.cheapestLayer + 2 * occupied;
+  double fill = (l.pp - 1) * 0.5 * before;
+  // Layers are whole. Either a stage has one more than the fullest of an even
+  // split, or as many stages as the even split says have that many; the last of
+  // them lies behind the others, and if all have, the last has the head too.
   int fullest = (layers + l.pp - 1) / l.pp;
-  double busiest = m * (fullest * w.cheapestLayer + 2 * occupied);
-  return withJitter(std::max(mean + fill, busiest), p);
+  int full = layers - l.pp * (fullest - 1);
+  double more = m * ((fullest + 1) * w.cheapestLayer + 2 * occupied);
+  double even = m * (fullest * w.cheapestLayer + 2 * occupied +
+                     (full == l.pp ? w.head : 0)) +
+                (full - 1) * before;
+  return withJitter(std::max(mean + fill, std::min(more, even)), p);
 }
 
-double tessera::layoutBound(const BlockSecondsList &relaxed,
+double tessera::layoutBound(const BlockSecondsList &times,
                             const ModelFeatures &f, const Layout &l,
                             const PlanProblem &p) {
-  BlockSecondsList sharded;
-  if (l.zeroStage >= 3)
-    sharded = withSharding(relaxed, f, l, p);
-  const BlockSecondsList &times = l.zeroStage >= 3 ? sharded : relaxed;
   double m = double(microBatches(l, p.workload));
   auto [occupied, delay] = transferOf(f, l, p.model);
   int chunks = l.pp * l.vpp;
@@ -214,28 +243,32 @@ double tessera::layoutBound(const BlockSecondsList &relaxed,
     sizes = even;
   }
   double dense = 0, expert = 0; // of the first stage
-  auto add = [&](int chunk, int block, double count) {
+  auto add = [&](int chunk, int block, double count, double recomputed) {
     const BlockSeconds &t = times[block];
     forward[chunk] += count * t.forward;
-    backward[chunk] += count * (t.backward + t.recompute);
+    backward[chunk] += count * t.backward + recomputed * t.recompute;
     if (chunk % l.pp == 0) {
       dense += count * double(f.blocks[block].denseParameters);
       expert += count * double(f.blocks[block].expertParameters);
     }
   };
-  int chunk = 0, room = sizes[0];
+  int chunk = 0, room = sizes[0], again = l.recomputedOf(sizes[0]);
   bool seenLayer = false;
   for (const BlockCall &call : f.calls) {
     if (call.pinned) {
-      add(seenLayer ? chunks - 1 : 0, call.block, call.count);
+      add(seenLayer ? chunks - 1 : 0, call.block, call.count, 0);
       continue;
     }
     seenLayer = true;
     for (int left = call.count; left > 0;) {
-      while (room == 0 && chunk + 1 < chunks)
+      while (room == 0 && chunk + 1 < chunks) {
         room = sizes[++chunk];
+        again = l.recomputedOf(room);
+      }
       int now = room > 0 ? std::min(room, left) : left;
-      add(chunk, call.block, now);
+      int recomputed = std::min(again, now);
+      add(chunk, call.block, now, recomputed);
+      again -= recomputed;
       room -= now;
       left -= now;
     }
@@ -264,23 +297,36 @@ double tessera::stateBound(const PlanProblem &p, const Layout &l) {
   // The mean over the stages; the fullest has at least that.
   dense /= double(l.tp) * l.pp;
   expert /= double(l.ep) * l.etp * l.pp;
-  double denseShards = double(l.dp) * l.cp;
-  double expertShards = l.expertReplicas();
-  double held = w.weightBytes + w.gradientBytes * w.trainedFraction;
-  double sharded = w.optimizerBytes * w.trainedFraction;
-  if (l.pp == 1) {
-    sharded += held;
-    held = 0;
-  }
+  double denseShards = l.shardRanks(), expertShards = l.expertReplicas();
+  double held = 0, sharded = 0;
+  (l.zeroStage >= 1 ? sharded : held) += w.optimizerBytes * w.trainedFraction;
+  (l.zeroStage >= 2 ? sharded : held) += w.gradientBytes * w.trainedFraction;
+  (l.zeroStage >= 3 ? sharded : held) += w.weightBytes;
   double state = dense * (held + sharded / denseShards) +
                  expert * (held + sharded / expertShards);
+  // A block's whole gradients and, where they are sharded, the parameters of
+  // two; a stage has a layer, and few have dense ones only.
+  double block = 0;
+  if (l.zeroStage >= 2) {
+    double attention = double(s.attentionParameters()) / l.tp;
+    double plain = attention + double(s.denseFfnParameters()) / l.tp;
+    double routed = attention + 3.0 * s.hidden * s.sharedFfn / l.tp +
+                    3.0 * s.hidden * double(s.experts) * s.expertFfn /
+                        (double(l.ep) * l.etp);
+    double few = std::min<double>(s.denseLayers, l.pp) / l.pp;
+    double elements = sparse == 0
+                          ? plain
+                          : few * std::min(plain, routed) + (1 - few) * routed;
+    block = elements * (w.gradientCommBytes * w.trainedFraction +
+                        (l.zeroStage >= 3 ? 2 * w.weightBytes : 0));
+  }
   // However much is recomputed, a layer keeps its input for one microbatch, and
   // the last stage the logits in 16 and 32 bits.
   double tokens = double(l.microBatch) * double(s.sequence) / l.cp;
   double inputs = 2 * tokens / (l.sequenceParallel ? l.tp : 1) *
                   double(s.hidden) * double(s.layers) / l.pp;
   double logits = 6 * tokens * double(s.vocab / l.tp);
-  return (1.0 + w.allocatorReserve) * std::max(state + inputs, logits);
+  return (1.0 + w.allocatorReserve) * std::max(state + block + inputs, logits);
 }
 
 SmallVector<int, 8> tessera::balancedChunks(const BlockSecondsList &times,
@@ -297,41 +343,57 @@ SmallVector<int, 8> tessera::balancedChunks(const BlockSecondsList &times,
   }
   int n = static_cast<int>(layers.size());
   // Fills chunks up to `limit` from the front; true if all layers find room.
+  // `longest` is then what the fullest chunk takes; else no smaller limit than
+  // `next` fills any chunk differently.
   SmallVector<int, 8> sizes(chunks, 0);
+  double longest = 0, next = 0;
   auto fill = [&](double limit) {
-    int next = 0;
+    int layer = 0;
+    longest = 0;
+    next = 1e300;
     for (int c = 0; c < chunks; ++c) {
       double t = (c == 0 ? first : 0) + (c == chunks - 1 ? last : 0);
       sizes[c] = 0;
       // One layer at least, and one left for each chunk to come.
-      while (next < n - (chunks - 1 - c) &&
-             (sizes[c] == 0 || t + layers[next] <= limit)) {
-        t += layers[next++];
+      while (layer < n - (chunks - 1 - c)) {
+        double more = t + layers[layer];
+        if (sizes[c] > 0 && more > limit) {
+          next = std::min(next, more);
+          break;
+        }
+        t = more;
+        ++layer;
         ++sizes[c];
       }
-      if (t > limit)
+      longest = std::max(longest, t);
+      if (t > limit) {
+        next = std::min(next, t);
         return false;
+      }
     }
-    return next == n;
+    return layer == n;
   };
-  // Between the mean and what the even partition needs.
+  // Between the mean and what the even partition needs; each answer of `fill`
+  // moves one end to a limit at which something changes.
   double total = first + last;
   for (double t : layers)
     total += t;
   double low = total / chunks, high = 0;
   SmallVector<int, 8> even = evenChunks(n, chunks);
-  for (int c = 0, next = 0; c < chunks; ++c) {
+  for (int c = 0, at = 0; c < chunks; ++c) {
     double t = (c == 0 ? first : 0) + (c == chunks - 1 ? last : 0);
     for (int i = 0; i < even[c]; ++i)
-      t += layers[next++];
+      t += layers[at++];
     high = std::max(high, t);
   }
   high *= 1.0 + 1e-9;
-  while (high - low > 1e-7 * high) {
-    double middle = 0.5 * (low + high);
-    (fill(middle) ? high : low) = middle;
+  while (low < high * (1 - 1e-9)) {
+    if (fill(0.5 * (low + high)))
+      high = longest;
+    else
+      low = std::max(next, 0.5 * (low + high));
   }
-  fill(high);
+  fill(high * (1 + 1e-12));
   return sizes;
 }
 

@@ -20,16 +20,21 @@ struct BlockSeconds {
 };
 using BlockSecondsList = llvm::SmallVector<BlockSeconds, 5>;
 
-/// Times of all blocks without what ZeRO-3 communicates, which is all of a
+/// Times of all blocks without what ZeRO 2 and 3 communicate, which is all of a
 /// block's time that depends on dp. Pinned blocks do not recompute.
 BlockSecondsList relaxedBlockSeconds(const ModelFeatures &features,
                                      const Layout &layout,
-                                     const PlanProblem &problem);
+                                     const Workload &workload,
+                                     const StepModel &model);
 
-/// Adds what ZeRO-3 exposes at least under the layout's sharding group.
+/// Adds what ZeRO 2 or 3 exposes at least under the layout's sharding group.
 BlockSecondsList withSharding(const BlockSecondsList &times,
                               const ModelFeatures &features,
                               const Layout &layout, const PlanProblem &problem);
+
+/// What is left of the features under any dispatcher and any sharding (see
+/// FeatureProvider).
+ModelFeatures innerFloor(ModelFeatures features);
 
 /// A microbatch's work, independent of dp, pp and all inner choices but the
 /// sharding class and the dispatcher.
@@ -37,23 +42,26 @@ struct MeshWork {
   double total = 0;           ///< forward and backward of the whole model
   double cheapestLayer = 0;   ///< forward and backward
   double cheapestForward = 0; ///< forward of a layer
+  double head = 0;            ///< forward and backward of what ends the model
 };
 MeshWork meshWork(const ModelFeatures &features, const BlockSecondsList &times);
 
 /// Microbatches of one replica.
 int64_t microBatches(const Layout &layout, const Workload &workload);
 
-/// No layout of this mesh takes less, whatever its inner choices.
+/// No layout of this mesh takes less, whatever its schedule, recomputation and
+/// partition.
 double meshBound(const MeshWork &work, const ModelFeatures &features,
                  const Layout &mesh, const PlanProblem &problem);
 
-/// The same for a layout with all its choices made.
+/// The same for a layout with all its choices made; `times` are its blocks'
+/// with what sharding adds.
 double layoutBound(const BlockSecondsList &times, const ModelFeatures &features,
                    const Layout &layout, const PlanProblem &problem);
 
-/// Bytes that the fullest rank of any layout of this mesh holds at least: model
-/// state, inputs of layers, logits; from the shape alone.
-double stateBound(const PlanProblem &problem, const Layout &mesh);
+/// Bytes that the fullest rank of any layout with this mesh and this sharding
+/// holds at least: model state, inputs of layers, logits; from the shape alone.
+double stateBound(const PlanProblem &problem, const Layout &layout);
 
 /// Contiguous chunks whose longest takes the least time, embedding and head
 /// counted; every chunk has a layer.

@@ -95,6 +95,7 @@ json::Object tessera::toJson(const Certificate &c) {
                       {"expanded", c.expanded},
                       {"memory_cut", c.memoryCut},
                       {"bound_cut", c.boundCut},
+                      {"dominated", c.dominated},
                       {"evaluated", c.evaluated},
                       {"lower_bound_seconds", c.bound},
                       {"gap", c.gap},

@@ -7,10 +7,22 @@ using namespace llvm;
 using namespace tessera;
 
 StringRef tessera::nameOf(Choice choice) {
-  static const StringRef names[kNumChoices] = {
-      "dp",    "tp",        "sp", "cp",       "cp-kind",
-      "pp",    "vpp",       "ep", "etp",      "zero",
-      "shard", "recompute", "mb", "schedule", "dispatcher"};
+  static const StringRef names[kNumChoices] = {"dp",
+                                               "tp",
+                                               "sp",
+                                               "cp",
+                                               "cp-kind",
+                                               "pp",
+                                               "vpp",
+                                               "ep",
+                                               "etp",
+                                               "zero",
+                                               "shard",
+                                               "recompute",
+                                               "recompute-layers",
+                                               "mb",
+                                               "schedule",
+                                               "dispatcher"};
   return names[static_cast<int>(choice)];
 }
 
@@ -40,6 +52,8 @@ int64_t tessera::valueOf(const Layout &l, Choice choice) {
     return l.shardGroup;
   case Choice::Recompute:
     return static_cast<int64_t>(l.recompute);
+  case Choice::RecomputeLayers:
+    return l.recomputeLayers;
   case Choice::MicroBatch:
     return l.microBatch;
   case Choice::Schedule:
@@ -88,6 +102,9 @@ void tessera::setValue(Layout &l, Choice choice, int64_t v) {
     return;
   case Choice::Recompute:
     l.recompute = static_cast<RecomputeKind>(i);
+    return;
+  case Choice::RecomputeLayers:
+    l.recomputeLayers = i;
     return;
   case Choice::MicroBatch:
     l.microBatch = v;

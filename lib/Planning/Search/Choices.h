@@ -29,14 +29,15 @@ enum class Choice : uint8_t {
   Zero,
   ShardGroup,
   Recompute,
+  RecomputeLayers,
   MicroBatch,
   Schedule,
   Dispatcher,
 };
-constexpr int kNumChoices = 15;
+constexpr int kNumChoices = 16;
 
 /// "dp", "tp", "sp", "cp", "cp-kind", "pp", "vpp", "ep", "etp", "zero",
-/// "shard", "recompute", "mb", "schedule", "dispatcher"
+/// "shard", "recompute", "recompute-layers", "mb", "schedule", "dispatcher"
 llvm::StringRef nameOf(Choice choice);
 
 /// The value in a layout; words are numbered as their enums are.

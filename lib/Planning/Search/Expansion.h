@@ -19,18 +19,24 @@ namespace tessera {
 class MeshCache {
 public:
   MeshCache(const PlanProblem &problem, const FeatureProvider &provider)
-      : problem(problem), provider(provider) {}
+      : problem(problem), provider(provider), model(problem.model) {
+    model.matmuls = &matmuls;
+  }
+  MeshCache(const MeshCache &) = delete;
 
   /// What memoryUse and layoutBound read of the features (see condensed).
   const ModelFeatures &features(const Layout &layout) {
     return entry(layout).small;
   }
-  /// Relaxed block times for the layout's recomputation.
+  /// Block times for the layout's recomputation, with what its sharding adds;
+  /// valid until the next call.
   const BlockSecondsList &times(const Layout &layout);
   /// The balanced partition into `chunks` under the layout's recomputation.
   const llvm::SmallVector<int, 8> &balanced(const Layout &layout, int chunks);
-  /// Least time of any layout of `mesh` among `choices`.
-  double bound(const Layout &mesh, const InnerChoices &choices);
+  /// Least time of any layout with this mesh, dispatcher and sharding.
+  double bound(const Layout &mesh);
+  /// The same for any dispatcher and sharding.
+  double floor(const Layout &mesh);
 
 private:
   struct Entry {
@@ -39,18 +45,31 @@ private:
     bool has[3] = {};
     BlockSecondsList times[3];
     std::map<int, llvm::SmallVector<int, 8>> balanced[3]; ///< by chunks
-    MeshWork work;
+    MeshWork work, floor;
   };
   Entry &entry(const Layout &layout);
+  const BlockSecondsList &relaxed(Entry &entry, const Layout &layout);
+  int shardingClass(const Layout &layout) const;
 
   const PlanProblem &problem;
   const FeatureProvider &provider;
+  StepModel model;
+  MatmulTimes matmuls;
   std::unordered_map<size_t, llvm::SmallVector<std::unique_ptr<Entry>, 1>>
       table;
+  /// The last sharded times that were asked for.
+  Layout shardedFor;
+  BlockSecondsList sharded;
 };
 
-/// Visits every layout of `mesh`, an even partition before a balanced one
-/// (which is left out where it is the even one); stops on false.
+/// Visits every layout of `mesh` with all of a chunk's layers recomputed or as
+/// many as the user fixed, an even partition before a balanced one (which is
+/// left out where it is the even one); stops on false.
+bool forEachFamily(MeshCache &cache, const InnerChoices &choices,
+                   const Layout &mesh,
+                   llvm::function_ref<bool(const Layout &)> visit);
+
+/// Visits every layout of `mesh`.
 bool forEachLayout(MeshCache &cache, const InnerChoices &choices,
                    const Layout &mesh,
                    llvm::function_ref<bool(const Layout &)> visit);

@@ -5,6 +5,15 @@
 using namespace llvm;
 using namespace tessera;
 
+void PlanProblem::setStack(StringRef name) {
+  stack = name.str();
+  // TorchTitan ships zero-bubble schedules, Megatron-Core has none; Megatron's
+  // --moe-token-dispatcher-type has "allgather" since Core 0.4.
+  zeroBubble = name == "torchtitan";
+  gatheredDispatch = name == "nemo" || name == "megatron-core" ||
+                     name.starts_with("megatron-bridge");
+}
+
 ModelShape tessera::shapeOf(const ModelConfig &c, int64_t sequence) {
   ModelShape s;
   s.layers = c.layers;
@@ -36,6 +45,14 @@ ModelShape tessera::shapeOf(const ModelConfig &c, int64_t sequence) {
       s.queryRank = l.qNorm->weight.shape.front();
   }
   return s;
+}
+
+Layout tessera::withStackSwitches(Layout l, const StackTraits &t) {
+  bool data = t.overlapGradients || t.fsdp;
+  l.overlapGradients &= data;
+  l.overlapParameters &= data;
+  l.overlapTensorParallel &= t.overlapTensorParallel;
+  return l;
 }
 
 int64_t tessera::defaultGlobalBatch(int64_t gpus, int64_t sequence,

@@ -33,6 +33,11 @@ struct PlanProblem {
   double expertSkew = 1.0;
   /// The stack has a zero-bubble schedule.
   bool zeroBubble = false;
+  /// The stack can gather all tokens of an expert-parallel group.
+  bool gatheredDispatch = false;
+
+  /// Names the software and notes what its releases can do.
+  void setStack(llvm::StringRef name);
 
   int64_t gpus() const { return model.cluster.numGPUs(); }
 
@@ -48,6 +53,9 @@ struct PlanProblem {
 /// The shape of a model; positions and sliding windows beyond the closed form
 /// are the caller's to mention.
 ModelShape shapeOf(const ModelConfig &config, int64_t sequence);
+
+/// The layout without overlap that the software does not have.
+Layout withStackSwitches(Layout layout, const StackTraits &traits);
 
 /// A global batch of about `tokens` tokens: a multiple of the GPUs, or with
 /// more GPUs than sequences the divisor of their number nearest below.

@@ -32,6 +32,9 @@ void tessera::applyExpertSkew(ModelFeatures &features, const Layout &layout,
       scale(op.backward, skew);
       op.savedBytes = int64_t(op.savedBytes * skew);
     }
+    // A rank that gathers all tokens gathers no more of them.
+    if (layout.dispatcher == DispatcherKind::AllGather)
+      continue;
     for (CollectiveFeature &c : block.collectives)
       if (c.axis == ParallelAxis::EP || c.axis == ParallelAxis::ETP)
         c.bytes = int64_t(c.bytes * skew);

@@ -9,7 +9,10 @@ namespace tessera {
 /// Features of a model on one rank under a layout. They may depend on tp, sp,
 /// cp and its kind, ep, etp, the microbatch, the dispatcher, on whether pp is
 /// one and on whether parameters are sharded (zero = 3), and on nothing else:
-/// the search relies on it when it shares them between layouts.
+/// the search relies on it when it shares them between layouts. It bounds what
+/// the dispatcher and sharding can bring by one set of features (innerFloor),
+/// so these may change only: ops of class Gather, collectives of the axes ep
+/// and etp, and the bytes of the backward pass of matrix products.
 class FeatureProvider {
 public:
   virtual ~FeatureProvider() = default;

@@ -1,5 +1,7 @@
 //===- Report.cpp - a plan as text and JSON -------------------------------===//
 #include "Report.h"
+#include "NextSteps.h"
+#include "tessera/Planning/CompilerMesh.h"
 #include "tessera/Support/Table.h"
 #include "tessera/Support/Units.h"
 #include <algorithm>
@@ -10,12 +12,6 @@ using Align = TextTable::Align;
 
 /// PUE of the data centre in arXiv 2302.13971, section 6.
 static constexpr double kPUE = 1.1;
-
-std::string tessera::compileMesh(const Layout &l) {
-  if (l.pp > 1 || l.cp > 1 || l.ep > 1 || l.etp > 1 || l.zeroStage >= 3)
-    return "";
-  return "dp=" + std::to_string(l.dp) + ",tp=" + std::to_string(l.tp);
-}
 
 void tessera::printBreakdown(const Candidate &c, raw_ostream &out) {
   TextTable table;
@@ -140,8 +136,8 @@ static void printCertificate(const Certificate &c, raw_ostream &out) {
   out << "; " << c.meshes << " meshes, " << c.stateCut
       << " cut by the least memory, " << c.expanded << " expanded, "
       << c.memoryCut << " layouts cut by memory, " << c.boundCut
-      << " by their bound, " << c.evaluated << " timelines, "
-      << formatDuration(c.seconds) << "\n";
+      << " by their bound, " << c.dominated << " by less recomputation, "
+      << c.evaluated << " timelines, " << formatDuration(c.seconds) << "\n";
 }
 
 void tessera::print(const PlanReport &r, raw_ostream &out) {
@@ -181,14 +177,9 @@ void tessera::print(const PlanReport &r, raw_ostream &out) {
   }
   printStudies(r, out);
   printCertificate(r.result.certificate, out);
-  std::string mesh = compileMesh(best.layout);
-  if (!mesh.empty())
-    out << "build its forward pass: tessera compile " << p.name << " --mesh "
-        << mesh
-        << (best.layout.sequenceParallel ? " --sequence-parallel on" : "")
-        << "\n";
   printFront(r, out);
   printSizes(r, out);
+  printNextSteps(r.session, r.result, out);
 }
 
 json::Value tessera::toJson(const PlanReport &r) {
@@ -232,9 +223,19 @@ json::Value tessera::toJson(const PlanReport &r) {
                  {"ranked", std::move(ranked)},
                  {"sensitivity", std::move(studies)},
                  {"certificate", toJson(r.result.certificate)}};
-  std::string mesh = compileMesh(r.result.ranked.front().layout);
-  if (!mesh.empty())
-    o["compile_mesh"] = mesh;
+  const Layout &chosen = r.result.ranked.front().layout;
+  Expected<CompilerMesh> mesh = compilerMesh(chosen);
+  if (mesh)
+    o["compile_mesh"] = mesh->mesh;
+  else
+    consumeError(mesh.takeError());
+  if (std::string why = whyNotCompiled(r.session, chosen); !why.empty())
+    o["not_compiled"] = why;
+  json::Array next;
+  for (const NextStep &step : nextSteps(r.session, r.result))
+    next.push_back(
+        json::Object{{"purpose", step.purpose}, {"command", step.command}});
+  o["next"] = std::move(next);
   if (!r.front.empty())
     o["front"] = std::move(front);
   if (!r.sizes.empty())

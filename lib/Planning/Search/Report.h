@@ -24,9 +24,6 @@ llvm::json::Value toJson(const PlanReport &report);
 /// The two tables of one layout: where time and memory go.
 void printBreakdown(const Candidate &c, llvm::raw_ostream &out);
 
-/// "dp=4,tp=2", where `tessera compile` can build the layout; "" where not.
-std::string compileMesh(const Layout &layout);
-
 } // namespace tessera
 
 #endif // TESSERA_LIB_PLANNING_SEARCH_REPORT_H

@@ -24,7 +24,7 @@ static Expected<Layout> readLayout(const PlanSession &s, StringRef text) {
     return layout.takeError();
   if (Error e = s.problem.verify(*layout))
     return makeError("--layout is not legal: " + toString(std::move(e)));
-  return *layout;
+  return withStackSwitches(*layout, s.problem.model.traits);
 }
 
 static void printExplanation(const PlanSession &s, const Explanation &x,

@@ -52,6 +52,8 @@ Expected<PlanSession> tessera::makeSession(const PlanInput &in) {
   if (!config)
     return config.takeError();
   s.config = std::move(*config);
+  s.modelText = in.model;
+  s.clusterText = in.cluster;
   PlanProblem &p = s.problem;
   p.name = StringRef(in.model).rtrim('/').rsplit('/').second.empty()
                ? in.model
@@ -65,10 +67,8 @@ Expected<PlanSession> tessera::makeSession(const PlanInput &in) {
   Expected<StepModel> model = makeStepModel(*cluster, in.stack);
   if (!model)
     return model.takeError();
-  p.stack = in.stack;
+  p.setStack(in.stack);
   p.model = std::move(*model);
-  // TorchTitan ships zero-bubble schedules; Megatron-Core has none.
-  p.zeroBubble = in.stack == "torchtitan";
   p.positions = s.config.maxPositions;
   if (Error e = readPrecision(in.precision, p.precision))
     return e;
@@ -143,8 +143,23 @@ std::string tessera::explainNoFit(const PlanProblem &p,
             formatBytes(p.memoryLimit) + " of a GPU in every layout";
   PlanProblem open = p;
   open.fixed = {};
-  if (constrained && fitsAtAll(open, ClosedFormProvider(open)))
-    return text + "; without the fixed choices it fits";
+  if (constrained) {
+    // Which of them alone stand in the way?
+    std::string alone;
+    for (int i = 0; i < kNumChoices; ++i) {
+      if (!p.fixed.values[i])
+        continue;
+      PlanProblem q = p;
+      q.fixed.values[i].reset();
+      if (fitsAtAll(q, ClosedFormProvider(q)))
+        alone += (alone.empty() ? "" : " or ") +
+                 formatChoice(static_cast<Choice>(i), *p.fixed.values[i]);
+    }
+    if (!alone.empty())
+      return text + "; it fits without " + alone;
+    if (fitsAtAll(open, ClosedFormProvider(open)))
+      return text + "; without the fixed choices it fits";
+  }
   if (p.memoryLimit < p.model.cluster.chip.memoryBytes) {
     open.memoryLimit = p.model.cluster.chip.memoryBytes;
     if (fitsAtAll(open, ClosedFormProvider(open)))

@@ -10,6 +10,8 @@ namespace tessera {
 struct PlanSession {
   PlanProblem problem;
   ModelConfig config;
+  /// Model and cluster as the user wrote them, for commands to go on with.
+  std::string modelText, clusterText;
   /// What was assumed because the user said nothing, and what the models do
   /// not cover of what was asked; one line each.
   std::vector<std::string> assumptions;

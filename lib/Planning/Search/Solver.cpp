@@ -1,10 +1,15 @@
 //===- Solver.cpp - branch and bound over layouts -------------------------===//
 //
-// One queue ordered by bound (best first, as A* does it): a mesh, bounded from
-// shared block times, is replaced by its layouts with bounds of their own; a
-// layout is asked for its memory, and if it fits for its timeline. So no
-// timeline is played whose bound exceeds the last place of the final table. The
-// search is closed when the next bound reaches that place (docs/planning.md).
+// One queue ordered by bound (best first, as A* does it). A mesh enters it
+// twice: with the plain dispatcher and sharding, bounded from shared block
+// times, and with all others, bounded by what these cannot change; the latter
+// is divided by dispatcher and sharding when its turn comes. Each part is
+// replaced by its layouts with bounds of their own; a layout is asked for its
+// memory, and if it fits for its timeline. Layouts that differ only in how many
+// layers of a chunk recompute come as a family: the fewest that fit are found
+// by bisection. So no timeline is played whose bound exceeds the last place of
+// the final table. The search is closed when the next bound reaches that place
+// (docs/planning.md).
 //
 //===----------------------------------------------------------------------===//
 #include "Solver.h"
@@ -30,6 +35,17 @@ Candidate tessera::evaluate(const PlanProblem &p,
   ModelFeatures f = provider.features(l);
   return {l, stepTime(f, l, p.workload, p.model),
           memoryUse(f, l, p.workload, p.model.cluster)};
+}
+
+/// Drops shardings under which the model state alone does not fit.
+static void dropTooLarge(const PlanProblem &p, const Layout &mesh,
+                         InnerChoices &choices) {
+  llvm::erase_if(choices.shardings, [&](InnerChoices::Sharding s) {
+    Layout l = mesh;
+    l.zeroStage = s.zero;
+    l.shardGroup = s.group;
+    return stateBound(p, l) > p.memoryLimit;
+  });
 }
 
 namespace {
@@ -69,13 +85,19 @@ public:
   std::vector<Candidate> ranked;
 };
 
-/// A mesh whose bound is another problem's, a mesh to be expanded, or a layout
-/// to be evaluated.
 struct Node {
-  enum Kind : uint8_t { Known, Mesh, Leaf };
+  enum Kind : uint8_t {
+    Known,  ///< a mesh whose bound is another problem's
+    Plain,  ///< a mesh with its plainest dispatcher and sharding
+    Others, ///< the same mesh with the rest
+    Part,   ///< a mesh with the dispatcher and sharding of `layout`
+    Family, ///< layouts that recompute 1, 2, ... or all layers of a chunk
+    Leaf,   ///< a layout
+  };
   double bound;
+  const Layout *layout; ///< in the problem's or the search's pool
   Kind kind;
-  Layout layout;
+  bool others = false; ///< of Known
 };
 struct Later {
   bool operator()(const Node &a, const Node &b) const {
@@ -94,32 +116,19 @@ public:
     boundMeshes();
     double open = 0;
     while (!queue.empty()) {
-      Node node = std::move(const_cast<Node &>(queue.top()));
+      Node node = queue.top();
       queue.pop();
-      if (node.bound * (1 - kRounding) >= ranking.threshold())
+      if (!canEnter(node.bound))
         break;
       if (o.timeLimit > 0 && elapsed() > o.timeLimit) {
         open = node.bound;
         break;
       }
-      switch (node.kind) {
-      case Node::Known: {
-        InnerChoices choices = innerChoices(p, p.fixed, node.layout);
-        double bound = cache.bound(node.layout, choices);
-        queue.push({std::max(bound, node.bound), Node::Mesh, node.layout});
-        break;
-      }
-      case Node::Mesh:
-        expand(node.layout);
-        break;
-      case Node::Leaf:
-        evaluateLayout(node.layout);
-        break;
-      }
+      process(node);
     }
     PlanResult result;
     result.ranked = std::move(ranking.ranked);
-    result.meshes = std::move(meshes);
+    result.bounds = std::move(bounds);
     certificate.seconds = elapsed();
     if (!result.ranked.empty()) {
       double best = result.ranked.front().step.seconds;
@@ -140,12 +149,57 @@ private:
                                          begin)
         .count();
   }
+  bool canEnter(double bound) const {
+    return bound * (1 - kRounding) < ranking.threshold();
+  }
+
+  void process(const Node &node) {
+    const Layout &l = *node.layout;
+    switch (node.kind) {
+    case Node::Known: {
+      double bound = node.others ? cache.floor(l) : cache.bound(l);
+      queue.push({std::max(bound, node.bound), &l,
+                  node.others ? Node::Others : Node::Plain});
+      break;
+    }
+    case Node::Plain:
+      ++certificate.expanded;
+      expand(l);
+      break;
+    case Node::Others:
+      divide(l);
+      break;
+    case Node::Part:
+      expand(l);
+      break;
+    case Node::Family:
+      evaluateFamily(l);
+      break;
+    case Node::Leaf:
+      if (fits(l, true))
+        evaluateLayout(l);
+      break;
+    }
+  }
+
+  void push(double bound, Node::Kind kind, const Layout &layout) {
+    pool.push_back(layout);
+    queue.push({bound, &pool.back(), kind});
+  }
+
+  /// Inner choices whose model state fits.
+  InnerChoices choicesOf(const Layout &mesh) const {
+    InnerChoices choices = innerChoices(p, p.fixed, mesh);
+    dropTooLarge(p, mesh, choices);
+    return choices;
+  }
 
   void boundMeshes() {
     std::vector<Node> nodes;
     if (o.known) {
-      for (const BoundedMesh &m : *o.known)
-        nodes.push_back({m.bound, Node::Known, m.mesh});
+      for (const BoundedMesh &m : o.known->bounds)
+        nodes.push_back(
+            {m.bound, &o.known->meshes[m.mesh], Node::Known, m.others});
       queue = Queue(Later(), std::move(nodes));
       return;
     }
@@ -155,43 +209,124 @@ private:
         return true;
       ++certificate.meshes;
       certificate.space += double(choices.count());
-      if (stateBound(p, mesh) > p.memoryLimit) {
+      dropTooLarge(p, mesh, choices);
+      if (choices.shardings.empty()) {
         ++certificate.stateCut;
         return true;
       }
       ++certificate.bounded;
-      nodes.push_back({cache.bound(mesh, choices), Node::Mesh, mesh});
-      meshes.push_back({nodes.back().bound, mesh});
+      Layout l = mesh;
+      l.dispatcher = choices.dispatchers.front();
+      bounds.meshes.push_back(l);
+      auto add = [&](double bound, Node::Kind kind) {
+        nodes.push_back({bound, &bounds.meshes.back(), kind});
+        bounds.bounds.push_back(
+            {bound, bounds.meshes.size() - 1, kind == Node::Others});
+      };
+      bool plain =
+          llvm::any_of(choices.shardings, [](auto s) { return s.zero < 2; });
+      bool sharded =
+          llvm::any_of(choices.shardings, [](auto s) { return s.zero >= 2; });
+      if (plain)
+        add(cache.bound(l), Node::Plain);
+      if (sharded || choices.dispatchers.size() > 1)
+        add(cache.floor(l), Node::Others);
       return true;
     });
     queue = Queue(Later(), std::move(nodes));
   }
 
+  /// One part for each dispatcher and each sharding; shardings of the optimizer
+  /// alone make one together.
+  void divide(const Layout &mesh) {
+    InnerChoices choices = choicesOf(mesh);
+    for (DispatcherKind dispatcher : choices.dispatchers) {
+      bool together = dispatcher == mesh.dispatcher; // the plain part
+      for (InnerChoices::Sharding s : choices.shardings) {
+        if (s.zero < 2 && together)
+          continue;
+        together |= s.zero < 2;
+        Layout l = mesh;
+        l.dispatcher = dispatcher;
+        l.zeroStage = s.zero < 2 ? 0 : s.zero;
+        l.shardGroup = s.group;
+        double bound = cache.bound(l);
+        if (canEnter(bound))
+          push(bound, Node::Part, l);
+      }
+    }
+  }
+
+  /// The layouts with the mesh, dispatcher and sharding of `mesh`; shardings of
+  /// the optimizer alone come together.
   void expand(const Layout &mesh) {
-    ++certificate.expanded;
-    InnerChoices choices = innerChoices(p, p.fixed, mesh);
-    forEachLayout(cache, choices, mesh, [&](const Layout &l) {
-      double bound = layoutBound(cache.times(l), cache.features(l), l, p);
-      if (bound * (1 - kRounding) >= ranking.threshold())
-        ++certificate.boundCut;
+    InnerChoices choices = choicesOf(mesh);
+    choices.dispatchers.assign(1, mesh.dispatcher);
+    if (mesh.zeroStage >= 2)
+      choices.shardings.assign(1, {mesh.zeroStage, mesh.shardGroup});
+    else
+      llvm::erase_if(choices.shardings, [](auto s) { return s.zero >= 2; });
+    forEachFamily(cache, choices, mesh, [&](const Layout &l) {
+      int limit = choices.partialFixed < 0
+                      ? choices.partialLimit(l.recompute, l.vpp)
+                      : 0;
+      Layout least = l;
+      if (limit > 0)
+        least.recomputeLayers = 1;
+      double bound =
+          layoutBound(cache.times(least), cache.features(least), least, p);
+      if (!canEnter(bound))
+        certificate.boundCut += limit + 1;
       else
-        queue.push({bound, Node::Leaf, l});
+        push(bound, limit > 0 ? Node::Family : Node::Leaf, l);
       return true;
     });
   }
 
-  void evaluateLayout(const Layout &l) {
+  bool fits(const Layout &l, bool count) {
     MemoryUse memory =
         memoryUse(cache.features(l), l, p.workload, p.model.cluster);
-    if (memory.total() > p.memoryLimit) {
-      ++certificate.memoryCut;
-      if (!nearest || memory.total() < nearest->second.total())
-        nearest = {l, memory};
+    if (memory.total() <= p.memoryLimit)
+      return true;
+    certificate.memoryCut += count;
+    if (!nearest || memory.total() < nearest->second.total())
+      nearest = {l, memory};
+    return false;
+  }
+
+  /// Recomputing one layer more never needs more memory (a layer's kept bytes
+  /// are in flight at least once, what is recomputed is held once) and makes
+  /// passes longer; in a fixed order of passes the step takes no less.
+  void evaluateFamily(const Layout &family) {
+    InnerChoices choices = innerChoices(p, p.fixed, family);
+    int limit = choices.partialLimit(family.recompute, family.vpp);
+    Layout l = family;
+    if (!fits(l, false)) {
+      certificate.memoryCut += limit + 1;
       return;
     }
+    int low = 0, high = limit + 1; // `low` layers do not fit, `high` do
+    while (high - low > 1) {
+      l.recomputeLayers = low + (high - low) / 2;
+      (fits(l, false) ? high : low) = l.recomputeLayers;
+    }
+    certificate.memoryCut += low;
+    // Zero-bubble schedules decide by the times which pass comes next.
+    int last = family.schedule == ScheduleKind::ZeroBubble ? limit + 1 : high;
+    certificate.dominated += limit + 1 - last;
+    for (int n = high; n <= last; ++n) {
+      l.recomputeLayers = n > limit ? 0 : n;
+      double bound = layoutBound(cache.times(l), cache.features(l), l, p);
+      if (canEnter(bound))
+        push(bound, Node::Leaf, l);
+      else
+        ++certificate.boundCut;
+    }
+  }
+
+  void evaluateLayout(const Layout &l) {
     ++certificate.evaluated;
-    StepTime step = stepTime(provider.features(l), l, p.workload, p.model);
-    ranking.insert({l, std::move(step), memory});
+    ranking.insert(evaluate(p, provider, l));
   }
 
   using Queue = std::priority_queue<Node, std::vector<Node>, Later>;
@@ -202,7 +337,8 @@ private:
   Ranking ranking;
   MeshCache cache;
   Queue queue;
-  std::vector<BoundedMesh> meshes;
+  std::deque<Layout> pool;
+  MeshBounds bounds;
   Certificate certificate;
   std::optional<std::pair<Layout, MemoryUse>> nearest;
   std::chrono::steady_clock::time_point begin;
@@ -244,14 +380,16 @@ bool tessera::fitsAtAll(const PlanProblem &p, const FeatureProvider &provider) {
   bool fits = false;
   MeshCache cache(p, provider);
   forEachMesh(p, p.fixed, [&](const Layout &mesh) {
-    if (stateBound(p, mesh) > p.memoryLimit)
-      return true;
-    forEachLayout(
-        cache, innerChoices(p, p.fixed, mesh), mesh, [&](const Layout &l) {
-          fits = memoryUse(cache.features(l), l, p.workload, p.model.cluster)
-                     .total() <= p.memoryLimit;
-          return !fits;
-        });
+    InnerChoices choices = innerChoices(p, p.fixed, mesh);
+    dropTooLarge(p, mesh, choices);
+    // Sharded most and recomputed most comes first.
+    std::reverse(choices.shardings.begin(), choices.shardings.end());
+    std::reverse(choices.recompute.begin(), choices.recompute.end());
+    forEachFamily(cache, choices, mesh, [&](const Layout &l) {
+      fits = memoryUse(cache.features(l), l, p.workload, p.model.cluster)
+                 .total() <= p.memoryLimit;
+      return !fits;
+    });
     return !fits;
   });
   return fits;

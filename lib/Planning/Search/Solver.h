@@ -4,6 +4,7 @@
 
 #include "Provider.h"
 #include "Space.h"
+#include <deque>
 
 namespace tessera {
 
@@ -14,10 +15,17 @@ struct Candidate {
   MemoryUse memory;
 };
 
-/// A mesh and a time that none of its layouts beats.
+/// A mesh and a time that none of its layouts with the plainest dispatcher and
+/// neither gradients nor parameters sharded beats, or (others) none of the
+/// rest.
 struct BoundedMesh {
   double bound;
-  Layout mesh;
+  size_t mesh; ///< index into MeshBounds::meshes
+  bool others;
+};
+struct MeshBounds {
+  std::deque<Layout> meshes;
+  std::vector<BoundedMesh> bounds;
 };
 
 /// What makes an answer the best one in the modelled space.
@@ -29,6 +37,7 @@ struct Certificate {
   int64_t expanded = 0;  ///< of them: inner choices looked at
   int64_t memoryCut = 0; ///< layouts that do not fit
   int64_t boundCut = 0;  ///< layouts whose own bound was too high
+  int64_t dominated = 0; ///< layouts that recompute more than one that fits
   int64_t evaluated = 0; ///< layouts with a full timeline
   /// No layout outside the table is faster than this many seconds.
   double bound = 0;
@@ -47,14 +56,14 @@ struct SolverOptions {
   double incumbent = 0;
   /// The bounded meshes of a problem that differs in nothing but a faster
   /// network; they are bounded again only when their turn comes.
-  const std::vector<BoundedMesh> *known = nullptr;
+  const MeshBounds *known = nullptr;
 };
 
 struct PlanResult {
   /// Fastest first, one for each mesh; empty where nothing fits.
   std::vector<Candidate> ranked;
   Certificate certificate;
-  std::vector<BoundedMesh> meshes;
+  MeshBounds bounds;
   /// Where nothing fits: the layout that comes nearest and what it needs.
   std::optional<std::pair<Layout, MemoryUse>> nearest;
 };

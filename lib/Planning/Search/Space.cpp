@@ -52,7 +52,7 @@ public:
           int64_t dp = gpus / tp / cp / pp;
           if (p.workload.globalBatch % dp || !fixed.allows(Choice::DP, dp))
             continue;
-          Layout l;
+          Layout l = withStackSwitches({}, p.model.traits);
           l.tp = int(tp);
           l.cp = int(cp);
           l.pp = int(pp);
@@ -151,6 +151,27 @@ static bool isUsualVirtual(int64_t layers, int64_t pp, int64_t vpp) {
   return false;
 }
 
+int InnerChoices::partialLimit(RecomputeKind kind, int vpp) const {
+  if (kind != RecomputeKind::Full)
+    return 0;
+  int64_t chunks = int64_t(stages) * vpp;
+  return int((layers + chunks - 1) / chunks) - 1;
+}
+
+int64_t InnerChoices::partialCount(RecomputeKind kind, int vpp) const {
+  int64_t limit = partialLimit(kind, vpp);
+  return partialFixed < 0 ? limit + 1 : int64_t(partialFixed <= limit);
+}
+
+int64_t InnerChoices::count() const {
+  int64_t ways = 0;
+  for (RecomputeKind kind : recompute)
+    for (const Virtual &v : schedules)
+      ways += partialCount(kind, v.vpp);
+  return ways * int64_t(shardings.size()) * int64_t(dispatchers.size()) *
+         partitions;
+}
+
 InnerChoices tessera::innerChoices(const PlanProblem &p,
                                    const FixedChoices &fixed, const Layout &l) {
   InnerChoices c;
@@ -164,20 +185,20 @@ InnerChoices tessera::innerChoices(const PlanProblem &p,
   };
   shard(0, 0);
   if (replicas || fixed.get(Choice::Zero)) {
-    shard(1, 0);
-    if (l.pp == 1 && m == 1)
-      shard(2, 0);
-    if (l.pp == 1) {
-      shard(3, 0);
-      for (int64_t group : divisorsOf(l.dp))
-        if (group > 1 && group < l.dp)
-          shard(3, group);
-    }
+    for (int zero : {1, 2, 3})
+      shard(zero, 0);
+    for (int64_t group : divisorsOf(l.dp))
+      if (group > 1 && group < l.dp)
+        shard(3, group);
   }
 
+  c.layers = p.shape.layers;
+  c.stages = l.pp;
+  c.partialFixed = fixed.get(Choice::RecomputeLayers).value_or(-1);
   for (RecomputeKind kind :
        {RecomputeKind::None, RecomputeKind::Selective, RecomputeKind::Full})
-    if (fixed.allows(Choice::Recompute, int64_t(kind)))
+    if (fixed.allows(Choice::Recompute, int64_t(kind)) &&
+        (kind == RecomputeKind::Full || c.partialFixed <= 0))
       c.recompute.push_back(kind);
 
   auto add = [&](int64_t vpp, ScheduleKind kind) {
@@ -208,10 +229,14 @@ InnerChoices tessera::innerChoices(const PlanProblem &p,
                                   : DispatcherKind::AllToAll);
   } else {
     auto asked = fixed.get(Choice::Dispatcher);
-    for (DispatcherKind kind :
-         {DispatcherKind::AllToAll, DispatcherKind::Fused}) {
+    // Gathering moves ep / topk times what the all-to-all does.
+    bool gathers = p.gatheredDispatch && l.ep <= 2 * p.shape.topk;
+    for (DispatcherKind kind : {DispatcherKind::AllToAll, DispatcherKind::Fused,
+                                DispatcherKind::AllGather}) {
       bool has = kind == DispatcherKind::AllToAll || asked ||
-                 p.model.traits.dispatcher == DispatcherKind::Fused;
+                 (kind == DispatcherKind::Fused
+                      ? p.model.traits.dispatcher == DispatcherKind::Fused
+                      : gathers);
       if (has && fixed.allows(Choice::Dispatcher, int64_t(kind)))
         c.dispatchers.push_back(kind);
     }

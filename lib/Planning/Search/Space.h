@@ -21,7 +21,8 @@ namespace tessera {
 void forEachMesh(const PlanProblem &problem, const FixedChoices &fixed,
                  llvm::function_ref<bool(const Layout &)> visit);
 
-/// The inner choices under one mesh.
+/// The inner choices under one mesh. With full recomputation a chunk may
+/// recompute only its first layers: any number from 1 to partialLimit.
 struct InnerChoices {
   struct Sharding {
     int zero, group;
@@ -33,14 +34,21 @@ struct InnerChoices {
   llvm::SmallVector<Sharding, 8> shardings;
   llvm::SmallVector<RecomputeKind, 3> recompute;
   llvm::SmallVector<Virtual, 8> schedules;
-  llvm::SmallVector<DispatcherKind, 2> dispatchers;
+  llvm::SmallVector<DispatcherKind, 3> dispatchers;
   /// Stage partitions tried for each: even, and balanced by time.
   int partitions = 1;
+  int64_t layers = 1; ///< of the model
+  int stages = 1;
+  /// recompute-layers if the user fixed it, else -1.
+  int64_t partialFixed = -1;
 
-  int64_t count() const {
-    return int64_t(shardings.size()) * recompute.size() * schedules.size() *
-           dispatchers.size() * partitions;
-  }
+  /// One less than the layers of the longest even chunk; 0 where recomputation
+  /// is not full.
+  int partialLimit(RecomputeKind kind, int vpp) const;
+  /// Numbers of layers that `kind` may be limited to, "all" counted as one.
+  int64_t partialCount(RecomputeKind kind, int vpp) const;
+  /// Combinations, a partition that turns out to be the even one included.
+  int64_t count() const;
 };
 
 InnerChoices innerChoices(const PlanProblem &problem, const FixedChoices &fixed,

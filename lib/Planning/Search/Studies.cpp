@@ -42,7 +42,7 @@ static Sensitivity ask(std::string question, const PlanProblem &changed,
   ClosedFormProvider provider(changed);
   Candidate as = evaluate(changed, provider, planned);
   SolverOptions options;
-  options.known = &before.meshes;
+  options.known = &before.bounds;
   if (as.memory.total() <= changed.memoryLimit) {
     s.planned = as.step.seconds;
     // Nothing slower than the plan itself is of interest.
@@ -103,14 +103,16 @@ std::vector<Change> tessera::singleChanges(const PlanProblem &problem,
   // Some choices only make sense together.
   const std::pair<const char *, std::vector<Choice>> groups[] = {
       {"the microbatch", {Choice::MicroBatch}},
-      {"recomputation", {Choice::Recompute}},
-      {"virtual stages", {Choice::VPP, Choice::Schedule}},
+      {"recomputation", {Choice::Recompute, Choice::RecomputeLayers}},
+      {"virtual stages",
+       {Choice::VPP, Choice::Schedule, Choice::RecomputeLayers}},
       {"sharding", {Choice::Zero, Choice::ShardGroup}},
       {"sequence parallelism", {Choice::SequenceParallel}},
       {"tp against dp",
        {Choice::TP, Choice::DP, Choice::SequenceParallel, Choice::ETP}},
       {"pp against dp",
-       {Choice::PP, Choice::DP, Choice::VPP, Choice::Schedule}},
+       {Choice::PP, Choice::DP, Choice::VPP, Choice::Schedule,
+        Choice::RecomputeLayers}},
       {"cp against dp", {Choice::CP, Choice::DP, Choice::ContextKind}},
       {"ep", {Choice::EP, Choice::ETP}},
       {"the dispatcher", {Choice::Dispatcher}},

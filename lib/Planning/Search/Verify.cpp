@@ -21,8 +21,8 @@ public:
       : p(p), s(p.shape), l(l), why(why) {}
 
   bool all() {
-    return sizes() && tensor() && context() && pipeline() && batch() &&
-           experts() && sharding();
+    return sizes() && tensor() && context() && pipeline() && recompute() &&
+           batch() && experts() && sharding();
   }
 
 private:
@@ -121,6 +121,24 @@ private:
     return true;
   }
 
+  bool recompute() {
+    if (l.recomputeLayers == 0)
+      return true;
+    if (l.recomputeLayers < 0)
+      return no("recompute-layers must be at least 0, got ", l.recomputeLayers);
+    if (l.recompute != RecomputeKind::Full)
+      return no("recompute-layers=", l.recomputeLayers,
+                " needs recompute=full, got recompute=", nameOf(l.recompute));
+    int64_t chunks = int64_t(l.pp) * l.vpp;
+    int64_t longest = (s.layers + chunks - 1) / chunks;
+    for (int n : l.chunkLayers)
+      longest = std::max<int64_t>(longest, n);
+    if (l.recomputeLayers >= longest)
+      return no("recompute-layers=", l.recomputeLayers, " covers the ", longest,
+                " layers of a chunk; recompute=full alone says that");
+    return true;
+  }
+
   bool batch() {
     int64_t batch = p.workload.globalBatch, slice = l.dp * l.microBatch;
     if (batch % slice)
@@ -148,26 +166,13 @@ private:
     if (ranks % group)
       return no("ep*etp = ", group, " does not divide the dp*cp*tp = ", ranks,
                 " ranks of a stage");
-    if (l.ep > 1 && l.dispatcher == DispatcherKind::AllGather)
-      return no("dispatcher=all-gather is not modelled; use all-to-all");
     return true;
   }
 
   bool sharding() {
-    int zero = l.zeroStage;
-    if (zero >= 2 && l.pp > 1)
-      return no("zero=", zero, " needs pp=1, got pp=", l.pp,
-                ": a stage has several microbatches in flight and would have "
-                "to reduce gradients (and gather weights) for each of them");
-    int64_t m = p.workload.globalBatch / (l.dp * l.microBatch);
-    if (zero == 2 && m > 1)
-      return no("zero=2 with ", m,
-                " microbatches reduces the gradients after each, which the "
-                "time model does not cover; use zero=1, zero=3 or a larger "
-                "microbatch");
     if (l.shardGroup == 0)
       return true;
-    if (zero < 3)
+    if (l.zeroStage < 3)
       return no("shard=", l.shardGroup,
                 " needs zero=3: lower stages reduce over all of dp");
     if (l.dp % l.shardGroup)

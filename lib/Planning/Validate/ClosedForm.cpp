@@ -360,10 +360,30 @@ void Builder::experts() {
               6);
   // Permute, dispatch, (permute again by expert), products, the way back.
   elementwise(routed * h, 2, 2, 0, KernelClass::Gather, 1.0, 3);
-  double dispatched = 2.0 * routed * h;
-  collective(CollectiveKind::AllToAll, ParallelAxis::EP, dispatched, 2, 2);
-  block.collectives.back().copies = int(s.topk);
-  bool again = l.ep > 1 && local > 1 && l.dispatcher != DispatcherKind::Fused;
+  double dispatched = 2.0 * routed * h, combined = 2.0 / s.topk;
+  bool gathered = l.ep > 1 && l.dispatcher == DispatcherKind::AllGather;
+  if (gathered) {
+    // Megatron-Core's all-gather dispatcher: a rank gets the tokens of the
+    // whole group with their routing (a flag and a 32-bit weight for each
+    // expert) and picks those of its own experts; what these give is added to
+    // a sum of the same size, which is reduced and scattered.
+    dispatched = 2.0 * mine * l.ep * h;
+    combined = 2.0 * l.ep * l.etp / s.topk;
+    double choices = double(mine) * l.ep * s.experts;
+    collective(CollectiveKind::AllGather, ParallelAxis::EP, dispatched, 1, 1);
+    collective(CollectiveKind::ReduceScatter, ParallelAxis::EP, dispatched, 1,
+               1);
+    collective(CollectiveKind::AllGather, ParallelAxis::EP, 5 * choices, 1, 0);
+    collective(CollectiveKind::ReduceScatter, ParallelAxis::EP, 4 * choices, 0,
+               1);
+    block.transientBytes =
+        std::max(block.transientBytes, int64_t(2 * dispatched * l.etp));
+  } else {
+    collective(CollectiveKind::AllToAll, ParallelAxis::EP, dispatched, 2, 2);
+    block.collectives.back().copies = int(s.topk);
+  }
+  bool again =
+      l.ep > 1 && local > 1 && l.dispatcher == DispatcherKind::AllToAll;
   if (again)
     elementwise(routed * h, 2, 2, 0, KernelClass::Gather, 1.0, 2);
   if (l.etp > 1) {
@@ -378,7 +398,7 @@ void Builder::experts() {
   linear(rows, h, f, 0, p.linear, local, true);
   if (again)
     elementwise(routed * h, 2, 2, 0, KernelClass::Gather, 1.0, 2);
-  elementwise(routed * h, 2, 2.0 / s.topk, 2, KernelClass::Gather, 1.0, 2);
+  elementwise(routed * h, 2, combined, 2, KernelClass::Gather, 1.0, 2);
   if (s.sharedFfn) {
     int64_t sf = s.sharedFfn / l.tp;
     double elements = double(tokens) * sf;

@@ -57,6 +57,8 @@ TEST(LayoutText, PrintedIsReadBack) {
       for (int c = 0; c < l.pp * l.vpp; ++c)
         l.chunkLayers.push_back(pick(4));
     l.recompute = static_cast<RecomputeKind>(pick(3));
+    if (l.recompute == RecomputeKind::Full)
+      l.recomputeLayers = pick(3);
     l.microBatch = 1 + pick(9);
     l.schedule = static_cast<ScheduleKind>(pick(4));
     l.dispatcher = static_cast<DispatcherKind>(pick(3));

@@ -56,6 +56,45 @@ TEST(Memory, RecomputationKeepsLess) {
   EXPECT_DOUBLE_EQ(full.transient, 1500 - 10); // one block at a time again
 }
 
+TEST(Memory, RecomputedLayersOfAChunkKeepTheirInputs) {
+  Cluster c = makeCluster(llvm::cantFail(findChip("a100")), 1, 8);
+  ModelFeatures f = layers(8, 1000, 1000);
+  Workload w;
+  w.globalBatch = 16;
+  Layout l;
+  l.recompute = RecomputeKind::Full;
+  l.recomputeLayers = 3;
+  MemoryUse use = memoryUse(f, l, w, c);
+  EXPECT_DOUBLE_EQ(use.activations, 3 * 10 + 5 * 1500);
+  EXPECT_DOUBLE_EQ(use.transient, 1500 - 10);
+  // Two stages of 2 and 6 layers: the first holds two microbatches of 2 * 10,
+  // the second one of 3 * 10 + 3 * 1500.
+  l.pp = 2;
+  l.chunkLayers = {2, 6};
+  use = memoryUse(f, l, w, c);
+  EXPECT_EQ(use.stage, 1);
+  EXPECT_DOUBLE_EQ(use.activations, 3 * 10 + 3 * 1500);
+}
+
+TEST(Memory, ShardedGradientsExistWholeForOneBlock) {
+  Cluster c = makeCluster(llvm::cantFail(findChip("a100")), 1, 8);
+  ModelFeatures f = layers(8, 1000, 0);
+  Workload w;
+  w.globalBatch = 16;
+  Layout l;
+  l.dp = 4;
+  l.pp = 2;
+  l.zeroStage = 2;
+  MemoryUse use = memoryUse(f, l, w, c);
+  EXPECT_DOUBLE_EQ(use.weights, 2 * 4 * 1000);
+  EXPECT_DOUBLE_EQ(use.gradients, 4 * 4 * 1000 / 4);
+  EXPECT_DOUBLE_EQ(use.transient, 4 * 1000);
+  l.zeroStage = 3; // and the weights of two
+  use = memoryUse(f, l, w, c);
+  EXPECT_DOUBLE_EQ(use.weights, 2 * 4 * 1000 / 4);
+  EXPECT_DOUBLE_EQ(use.transient, (4 + 2 * 2) * 1000);
+}
+
 TEST(Memory, FirstStageHoldsAllMicrobatchesInFlight) {
   Cluster c = makeCluster(llvm::cantFail(findChip("a100")), 1, 8);
   ModelFeatures f = layers(8, 1000, 1000);

@@ -89,6 +89,60 @@ TEST_F(Seconds, FullRecomputationAddsAForwardPass) {
               1e-6);
 }
 
+TEST_F(Seconds, SomeLayersOfEachChunkRecompute) {
+  Layout l;
+  l.recompute = RecomputeKind::Full;
+  l.recomputeLayers = 3; // of 8
+  EXPECT_NEAR(seconds(l), 8 * (8 * 3 + 3), 1e-6);
+  // Two chunks on each of two stages, two layers each: one of the two.
+  l.pp = l.vpp = 2;
+  l.schedule = ScheduleKind::Interleaved;
+  l.recomputeLayers = 1;
+  StepTime t = stepTime(features, l, workload, model);
+  EXPECT_NEAR(t.recompute, 8 * 2 * 1, 1e-4);
+  EXPECT_NEAR(t.compute, 8 * 4 * 3, 1e-4);
+  // Of a chunk with one layer, that layer; of one with three, one.
+  l.pp = 2;
+  l.vpp = 1;
+  l.schedule = ScheduleKind::OneFOneB;
+  l.chunkLayers = {2, 6};
+  l.recomputeLayers = 4;
+  t = stepTime(features, l, workload, model);
+  ASSERT_EQ(t.pipeline.backward.size(), 2u);
+  EXPECT_NEAR(t.pipeline.backward[0], 2 * 2 + 2, 1e-6);
+  EXPECT_NEAR(t.pipeline.backward[1], 6 * 2 + 4, 1e-6);
+}
+
+// What a rank sends, by hand: with ZeRO 2 each of the m microbatches scatters
+// its gradients; with ZeRO 3 it gathers the weights twice besides; then nothing
+// is left to reduce (2) or to gather (3).
+TEST_F(Seconds, ShardedGradientsAreReducedForEachMicrobatch) {
+  features.blocks[0].denseParameters = 1000000;
+  Layout l;
+  l.dp = 4;
+  l.overlapGradients = l.overlapParameters = false;
+  model.stack.dpOverlap = 0;
+  model.traits.fusedGradientAccumulation = true;
+  workload.optimizerBytes = workload.gradientBytes = 0;
+  workload.globalBatch = 16; // 4 microbatches a rank
+  double ring = 3.0 / 4 / 1e9;
+  double reduce = 8 * 4e6 * ring, gather = 8 * 2e6 * ring;
+  l.zeroStage = 1;
+  workload.weightBytes = 2;
+  double adam = 8 * 1e6 / 4 * 2 / 1e9; // writes its shard of the weights
+  double plain = 4 * 8 * 3 + adam;
+  EXPECT_NEAR(seconds(l), plain + reduce + gather, 2e-3);
+  l.zeroStage = 2;
+  EXPECT_NEAR(seconds(l), plain + 4 * reduce + gather, 4e-3);
+  l.zeroStage = 3;
+  EXPECT_NEAR(seconds(l), plain + 4 * (reduce + 2 * gather), 8e-3);
+  // In a pipeline as well: each stage for its four layers, and the pipeline
+  // fills with passes that are as much longer.
+  l.pp = 2;
+  double pass = 4 * 3 + (reduce + 2 * gather) / 2;
+  EXPECT_NEAR(seconds(l), (4 + 1) * pass + adam / 2, 1e-2);
+}
+
 TEST_F(Seconds, PipelineOfFourHasThreeBubbles) {
   Layout l;
   l.pp = 4;

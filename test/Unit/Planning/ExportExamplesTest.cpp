@@ -313,7 +313,8 @@ TEST(ExportExamples, TorchTitanDefaultStages) {
                    "pipeline_parallel_degree = 4\n";
   FrameworkRun run = read(toml, "a.toml", "torchtitan", 0, 32);
   EXPECT_EQ(run.layout.chunkLayers, (SmallVector<int, 8>{8, 9, 8, 7}));
-  EXPECT_EQ(run.layout.zeroStage, 2); // parameters are kept with a pipeline
+  // With a pipeline parameters are kept and gradients summed whole.
+  EXPECT_EQ(run.layout.zeroStage, 1);
   EXPECT_EQ(run.layout.numGPUs(), 8);
 }
 

@@ -44,6 +44,8 @@ static ExportInput anyInput(Dice &dice) {
     l.ep = dice.power(4);
     l.etp = dice.power(3);
     l.recompute = static_cast<RecomputeKind>(dice.below(3));
+    if (l.recompute == RecomputeKind::Full)
+      l.recomputeLayers = dice.below(3);
     l.microBatch = 1 + dice.below(3);
     l.schedule = static_cast<ScheduleKind>(dice.below(4));
     l.dispatcher = static_cast<DispatcherKind>(dice.below(3));
@@ -89,6 +91,8 @@ static void restrict(StringRef format, ExportInput &input) {
     l.ep = l.etp = 1;
     l.overlapGradients |= l.zeroStage == 0;
   }
+  if (!megatron && format != "nemo")
+    l.recomputeLayers = 0;
   if (torch) {
     l.overlapGradients = l.overlapParameters = l.overlapPipeline = true;
     l.overlapExperts = false;
@@ -98,6 +102,8 @@ static void restrict(StringRef format, ExportInput &input) {
       l.contextKind = ContextKind::AllGather;
   }
   if (format == "torchtitan") {
+    if (l.pp > 1 && l.zeroStage == 2)
+      l.zeroStage = 1;
     l.sequenceParallel = l.tp > 1;
     l.ep = std::min(l.ep, l.dp * l.cp);
     l.etp = l.ep > 1 && l.etp > 1 ? l.tp : 1;
@@ -118,6 +124,8 @@ static void restrict(StringRef format, ExportInput &input) {
     input.workload.globalBatch = input.workload.sequence = 0;
     if (l.recompute == RecomputeKind::Selective)
       l.recompute = RecomputeKind::Full;
+    if (l.dp * l.cp * l.tp == 1) // no FSDP that could recompute
+      l.recompute = RecomputeKind::None;
   }
   if (format == "deepspeed") {
     l.contextKind = ContextKind::Ulysses;
@@ -190,7 +198,8 @@ TEST_P(Frameworks, WhatCanBeSaidComesBack) {
     for (const std::string &loss : file.notExpressed)
       ADD_FAILURE() << input.layout.str() << "\n" << loss;
     FrameworkRun run = readBack(format, input, file);
-    EXPECT_EQ(withoutMootFields(run.layout), withoutMootFields(input.layout))
+    EXPECT_EQ(withoutMootFields(run.layout, input.layers),
+              withoutMootFields(input.layout, input.layers))
         << file.text << "\ngot " << withoutMootFields(run.layout).str();
     EXPECT_EQ(run.workload.globalBatch, input.workload.globalBatch)
         << file.text;
@@ -208,8 +217,8 @@ TEST_P(Frameworks, WhatCannotBeSaidIsReported) {
     ExportInput input = anyInput(dice);
     ExportedFile file = exported(format, input);
     FrameworkRun run = readBack(format, input, file);
-    Layout wanted = withoutMootFields(input.layout);
-    Layout got = withoutMootFields(run.layout);
+    Layout wanted = withoutMootFields(input.layout, input.layers);
+    Layout got = withoutMootFields(run.layout, input.layers);
     auto reported = [&](StringRef field) {
       for (const std::string &loss : file.notExpressed)
         if (StringRef(loss).starts_with((field + " = ").str()))
@@ -235,6 +244,7 @@ TEST_P(Frameworks, WhatCannotBeSaidIsReported) {
     expect("ep", wanted.ep == got.ep);
     expect("etp", wanted.etp == got.etp);
     expect("recompute", wanted.recompute == got.recompute);
+    expect("recompute-layers", wanted.recomputeLayers == got.recomputeLayers);
     expect("mb", wanted.microBatch == got.microBatch);
     expect("schedule", wanted.schedule == got.schedule);
     expect("dispatcher", wanted.dispatcher == got.dispatcher);

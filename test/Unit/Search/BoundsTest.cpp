@@ -11,7 +11,7 @@ namespace {
 
 TEST(Bounds, AreAdmissibleForEveryLayout) {
   std::mt19937 random(7);
-  int64_t layouts = 0;
+  int64_t layouts = 0, sharded = 0, gathered = 0, partial = 0;
   double tightest = 0;
   for (int i = 0; i < 25; ++i) {
     PlanProblem p = randomProblem(random);
@@ -21,16 +21,25 @@ TEST(Bounds, AreAdmissibleForEveryLayout) {
     MeshCache cache(p, provider);
     forEachMesh(p, p.fixed, [&](const Layout &mesh) {
       InnerChoices choices = innerChoices(p, p.fixed, mesh);
-      double meshLeast = cache.bound(mesh, choices);
-      double state = stateBound(p, mesh);
+      Layout plainest = mesh;
+      plainest.dispatcher = choices.dispatchers.front();
+      double floor = cache.floor(plainest);
       forEachLayout(cache, choices, mesh, [&](const Layout &l) {
         ++layouts;
+        sharded += l.zeroStage >= 2 && l.pp > 1;
+        gathered += l.dispatcher == DispatcherKind::AllGather;
+        partial += l.recomputeLayers > 0;
         Candidate c = evaluate(p, provider, l);
         double bound = layoutBound(cache.times(l), cache.features(l), l, p);
+        Layout part = mesh;
+        part.dispatcher = l.dispatcher;
+        part.zeroStage = l.zeroStage < 2 ? 0 : l.zeroStage;
+        part.shardGroup = l.shardGroup;
         double slack = 1 + 1e-9;
         EXPECT_LE(bound, c.step.seconds * slack) << l.str();
-        EXPECT_LE(meshLeast, c.step.seconds * slack) << l.str();
-        EXPECT_LE(state, c.memory.total() * slack) << l.str();
+        EXPECT_LE(cache.bound(part), c.step.seconds * slack) << l.str();
+        EXPECT_LE(floor, c.step.seconds * slack) << l.str();
+        EXPECT_LE(stateBound(p, l), c.memory.total() * slack) << l.str();
         tightest = std::max(tightest, bound / c.step.seconds);
         return true;
       });
@@ -38,8 +47,53 @@ TEST(Bounds, AreAdmissibleForEveryLayout) {
     });
   }
   EXPECT_GT(layouts, 1000);
+  EXPECT_GT(sharded, 100);
+  EXPECT_GT(gathered, 100);
+  EXPECT_GT(partial, 100);
   // And they are worth something.
   EXPECT_GT(tightest, 0.95);
+}
+
+/// What the search relies on when it takes the least recomputation that fits.
+TEST(Bounds, RecomputingMoreLayersTakesLongerAndLessMemory) {
+  std::mt19937 random(13);
+  int families = 0;
+  for (int i = 0; i < 40; ++i) {
+    PlanProblem p = randomProblem(random);
+    p.workload.globalBatch *= 1 + int64_t(random() % 40);
+    if (llvm::errorToBool(p.check()))
+      continue;
+    ClosedFormProvider provider(p);
+    MeshCache cache(p, provider);
+    forEachMesh(p, p.fixed, [&](const Layout &mesh) {
+      if (random() % 16)
+        return true;
+      InnerChoices choices = innerChoices(p, p.fixed, mesh);
+      forEachFamily(cache, choices, mesh, [&](const Layout &family) {
+        int limit = choices.partialLimit(family.recompute, family.vpp);
+        if (limit == 0 || family.schedule == ScheduleKind::ZeroBubble ||
+            random() % 4)
+          return true;
+        ++families;
+        Layout l = family;
+        l.recompute = RecomputeKind::None;
+        Candidate before = evaluate(p, provider, l);
+        l.recompute = RecomputeKind::Full;
+        for (int n = 1; n <= limit + 1; ++n) {
+          l.recomputeLayers = n > limit ? 0 : n;
+          Candidate next = evaluate(p, provider, l);
+          EXPECT_GE(next.step.seconds * (1 + 1e-12), before.step.seconds)
+              << l.str();
+          EXPECT_LE(next.memory.total(), before.memory.total() * (1 + 1e-12))
+              << l.str();
+          before = std::move(next);
+        }
+        return true;
+      });
+      return true;
+    });
+  }
+  EXPECT_GT(families, 200);
 }
 
 TEST(Bounds, CondensedFeaturesNeedTheSameMemory) {
@@ -52,6 +106,7 @@ TEST(Bounds, CondensedFeaturesNeedTheSameMemory) {
     l.pp = 4;
     l.ep = 2;
     l.recompute = kind;
+    l.recomputeLayers = kind == RecomputeKind::Full ? 1 : 0;
     ModelFeatures f = provider.features(l);
     EXPECT_EQ(memoryUse(f, l, p.workload, p.model.cluster).total(),
               memoryUse(condensed(f), l, p.workload, p.model.cluster).total());

@@ -75,6 +75,7 @@ inline PlanProblem randomProblem(std::mt19937 &random) {
       p.model.cluster.nodes, p.model.cluster.gpusPerNode);
   p.model.chip = defaultConstants().chip(p.model.cluster.chip);
   p.zeroBubble = random() % 4 == 0;
+  p.gatheredDispatch = random() % 2;
   if (s.experts && random() % 3 == 0)
     p.expertSkew = 1.5;
   int64_t batch = p.gpus() * pick({1, 2, 4});

@@ -115,7 +115,7 @@ TEST(Solver, KnownBoundsOfAFasterNetworkChangeNothing) {
     slow.model.cluster.network.nicBandwidth *= 0.5;
     ClosedFormProvider provider(slow);
     SolverOptions options;
-    options.known = &before.meshes;
+    options.known = &before.bounds;
     expectSameRanking(solve(slow, provider, options),
                       solve(slow, provider, {}));
   }

@@ -26,10 +26,13 @@ TEST(Verify, Legal) {
   for (const char *layout :
        {"dp=8", "dp=4,tp=2,sp", "dp=2,pp=4,mb=2", "dp=1,pp=2,vpp=2,tp=4",
         "dp=4,cp=2,mb=1", "dp=8,zero=3", "dp=8,zero=3,shard=4",
-        "dp=8,mb=4,zero=2", "dp=4,cp=2,cp-kind=ulysses"})
+        "dp=8,mb=4,zero=2", "dp=8,mb=1,zero=2", "dp=2,pp=4,zero=3",
+        "dp=4,pp=2,zero=3,shard=2", "dp=4,cp=2,cp-kind=ulysses",
+        "dp=4,pp=2,recompute=full,recompute-layers=3"})
     EXPECT_EQ(why(p, layout), "") << layout;
   PlanProblem e = expertProblem();
-  for (const char *layout : {"dp=8,ep=8", "dp=4,tp=2,sp,ep=4,etp=2", "dp=8"})
+  for (const char *layout : {"dp=8,ep=8", "dp=4,tp=2,sp,ep=4,etp=2", "dp=8",
+                             "dp=8,ep=2,dispatcher=all-gather"})
     EXPECT_EQ(why(e, layout), "") << layout;
 }
 
@@ -77,9 +80,10 @@ TEST(Verify, Rules) {
   expectRule(e, "dp=8,ep=16", "ep=16 does not divide the 8 experts");
   expectRule(e, "dp=8,etp=3", "etp=3 does not divide the experts' width");
   expectRule(e, "dp=2,pp=4,ep=4", "ep*etp = 4 does not divide");
-  expectRule(e, "dp=8,ep=2,dispatcher=all-gather", "is not modelled");
-  expectRule(p, "dp=2,pp=4,zero=2", "zero=2 needs pp=1, got pp=4");
-  expectRule(p, "dp=8,mb=1,zero=2", "zero=2 with 4 microbatches");
+  expectRule(p, "dp=8,recompute-layers=2",
+             "needs recompute=full, got recompute=none");
+  expectRule(p, "dp=8,recompute=full,recompute-layers=8",
+             "covers the 8 layers of a chunk");
   expectRule(p, "dp=8,zero=1,shard=4", "needs zero=3");
   expectRule(p, "dp=8,zero=3,shard=3", "shard=3 does not divide dp=8");
 }
@@ -141,8 +145,9 @@ TEST(Check, Contradictions) {
   std::string pair = checked(p, "tp=4,pp=4,mb=1");
   EXPECT_NE(pair.find("tp=4 and pp=4 contradict each other"), std::string::npos)
       << pair;
-  pair = checked(p, "zero=3,pp=2");
-  EXPECT_NE(pair.find("pp=2 and zero=3 contradict each other"),
+  pair = checked(p, "recompute=selective,recompute-layers=2");
+  EXPECT_NE(pair.find("recompute=selective and recompute-layers=2 contradict "
+                      "each other: recompute-layers=2 needs recompute=full"),
             std::string::npos)
       << pair;
   pair = checked(p, "vpp=2,pp=1");

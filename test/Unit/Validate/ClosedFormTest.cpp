@@ -179,3 +179,39 @@ TEST(Features, ExpertTraffic) {
     }
   EXPECT_EQ(found, 1);
 }
+
+// Megatron-Core's all-gather dispatcher: all tokens of the group are gathered
+// (2 bytes an element) with 128 flags and 32-bit weights each, and sums of that
+// size are scattered; backward it is the other way round. What the rank's
+// experts compute does not change.
+TEST(Features, GatheredExpertTraffic) {
+  ModelShape qwen = decoder(1, 2048, 32, 4, 128, 6144, 151936);
+  qwen.experts = 128;
+  qwen.topk = 8;
+  qwen.expertFfn = 768;
+  Layout l;
+  l.dp = 8;
+  l.ep = 4;
+  StackTraits traits = llvm::cantFail(stackTraits("nemo"));
+  ModelFeatures plain = closedFormFeatures(qwen, l, traits, Precision());
+  l.dispatcher = DispatcherKind::AllGather;
+  ModelFeatures f = closedFormFeatures(qwen, l, traits, Precision());
+  int64_t tokens = 4096 * 4, forward = 0, backward = 0;
+  for (const CollectiveFeature &c : f.blocks[1].collectives)
+    if (c.axis == ParallelAxis::EP) {
+      EXPECT_TRUE(c.kind == CollectiveKind::AllGather ||
+                  c.kind == CollectiveKind::ReduceScatter);
+      forward += c.bytes * c.forwardCount;
+      backward += c.bytes * c.backwardCount;
+    }
+  EXPECT_EQ(forward, 2 * tokens * 2048 * 2 + tokens * 128 * 5);
+  EXPECT_EQ(backward, 2 * tokens * 2048 * 2 + tokens * 128 * 4);
+  EXPECT_EQ(f.blocks[1].transientBytes, 2 * tokens * 2048 * 2);
+  auto flops = [](const ModelFeatures &features) {
+    int64_t sum = 0;
+    for (const OpFeature &op : features.blocks[1].ops)
+      sum += op.forward.matmulFlops + op.backward.matmulFlops;
+    return sum;
+  };
+  EXPECT_EQ(flops(f), flops(plain));
+}

@@ -1,0 +1,90 @@
+//===- NextSteps.cpp - what to do with a plan -----------------------------===//
+#include "NextSteps.h"
+#include "tessera/Planning/CompilerMesh.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace llvm;
+using namespace tessera;
+
+/// As a shell takes it for one word.
+static std::string quoted(StringRef text) {
+  bool plain = !text.empty() && llvm::all_of(text, [](char c) {
+    return isAlnum(c) || StringRef("-_./:=,+@%").contains(c);
+  });
+  if (plain)
+    return text.str();
+  std::string out = "'";
+  for (char c : text)
+    out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+/// The export format of the software that a plan is for, and its file.
+static std::pair<StringRef, StringRef> formatOf(StringRef stack) {
+  if (stack == "torchtitan")
+    return {"torchtitan", "train.toml"};
+  if (stack == "deepspeed")
+    return {"deepspeed", "ds_config.json"};
+  if (stack == "llm-foundry")
+    return {"accelerate", "fsdp.yaml"};
+  if (stack.starts_with("megatron-bridge"))
+    return {"megatron-bridge", "overrides.yaml"};
+  return {"megatron", "train.sh"};
+}
+
+std::string tessera::whyNotCompiled(const PlanSession &s, const Layout &l) {
+  if (s.config.experts)
+    return "the compiler has no kernels for experts yet";
+  if (s.config.latent)
+    return "the compiler has no kernels for latent attention yet";
+  Expected<CompilerMesh> mesh = compilerMesh(l);
+  return mesh ? "" : toString(mesh.takeError());
+}
+
+std::vector<NextStep> tessera::nextSteps(const PlanSession &s,
+                                         const PlanResult &result) {
+  const Layout &l = result.ranked.front().layout;
+  const Layout &other = result.ranked[result.ranked.size() > 1].layout;
+  const PlanProblem &p = s.problem;
+  std::string model = quoted(s.modelText), layout = "\"" + l.str() + "\"";
+  auto [format, file] = formatOf(p.stack);
+  std::string batch = std::to_string(p.workload.globalBatch);
+  std::string sequence = std::to_string(p.workload.sequence);
+  std::vector<NextStep> steps;
+  std::string node;
+  if (p.model.cluster.gpusPerNode != 8)
+    node = " --gpus-per-node " + std::to_string(p.model.cluster.gpusPerNode);
+  steps.push_back(
+      {"train with it", ("tessera export --to " + format + " --model ").str() +
+                            model + " --global-batch " + batch + " --seq " +
+                            sequence + node + " --layout " + layout + " -o " +
+                            file.str()});
+  if (whyNotCompiled(s, l).empty())
+    steps.push_back({"build its forward pass",
+                     "tessera compile " + model + " --layout " + layout +
+                         " --seq " + sequence + " --dtype bf16 -o model.exe"});
+  std::string same = " --sequence " + sequence + " --global-batch " + batch;
+  if (p.stack != "nemo")
+    same += " --stack " + p.stack;
+  steps.push_back(
+      {"compare your own", "tessera explain " + model + " --cluster " +
+                               quoted(s.clusterText) + same + " --layout \"" +
+                               other.str() + "\""});
+  return steps;
+}
+
+void tessera::printNextSteps(const PlanSession &s, const PlanResult &result,
+                             raw_ostream &out) {
+  out << "\nnext:\n";
+  std::vector<NextStep> steps = nextSteps(s, result);
+  size_t width = 0;
+  for (const NextStep &step : steps)
+    width = std::max(width, step.purpose.size());
+  for (const NextStep &step : steps)
+    out << "  " << step.purpose << std::string(width - step.purpose.size(), ' ')
+        << "  " << step.command << "\n";
+  if (std::string why = whyNotCompiled(s, result.ranked.front().layout);
+      !why.empty())
+    out << "not compiled: " << why << "\n";
+}

@@ -1,0 +1,28 @@
+//===- NextSteps.h - what to do with a plan ---------------------*- C++ -*-===//
+#ifndef TESSERA_LIB_PLANNING_SEARCH_NEXTSTEPS_H
+#define TESSERA_LIB_PLANNING_SEARCH_NEXTSTEPS_H
+
+#include "Session.h"
+
+namespace tessera {
+
+/// A command line that carries on from a plan, and what it is for.
+struct NextStep {
+  std::string purpose, command;
+};
+/// Commands to copy: the best layout as the file of the plan's software, its
+/// forward pass as an executable where the compiler can build it, and a
+/// comparison with a layout of one's own, for which the runner-up stands.
+std::vector<NextStep> nextSteps(const PlanSession &session,
+                                const PlanResult &result);
+
+/// Why `tessera compile` cannot build the layout; "" where it can.
+std::string whyNotCompiled(const PlanSession &session, const Layout &layout);
+
+/// Both, for the end of a report.
+void printNextSteps(const PlanSession &session, const PlanResult &result,
+                    llvm::raw_ostream &out);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_PLANNING_SEARCH_NEXTSTEPS_H
