@@ -5,9 +5,11 @@ Each folder is what `save_pretrained` of the Hugging Face library writes for a
 small model with random weights of a fixed seed (config.json, model.safetensors),
 and beside it reference.safetensors with what that library computes on PyTorch in
 float32 (from the weights as stored, some of them in bfloat16): `tokens` and
-`labels` [batch, sequence] (i32, the token that follows), `nll` [batch, sequence]
+`labels` [batch, sequence] (i32, the token that follows, also for a model that has
+already seen it), `nll` [batch, sequence]
 and `loss` []. Also the rotary frequencies under
-test/Data/rotary. The tests need neither PyTorch nor this script.
+test/Data/rotary. The model "gopher" is that of gopher_reference.py, which no library
+has. The tests need neither PyTorch nor this script.
 
     python3 scripts/make_references.py [name...]
 
@@ -19,6 +21,7 @@ import json
 import pathlib
 import shutil
 
+import gopher_reference
 import torch
 import transformers
 from safetensors.torch import save_file
@@ -63,6 +66,9 @@ MODELS = {
                                                   max_position_embeddings=64, rotary_pct=0.3,
                                                   use_parallel_residual=False, hidden_act="gelu_new",
                                                   initializer_range=0.15), torch.float32),
+    "bert": ("BertConfig", dict(vocab_size=109, hidden_size=60, intermediate_size=96, num_hidden_layers=2,
+                                num_attention_heads=6, max_position_embeddings=48, initializer_range=0.15),
+             torch.bfloat16),
 }
 BATCH, SEQUENCE = 2, 40
 
@@ -86,7 +92,8 @@ def make_model(name: str) -> None:
     kind, arguments, dtype = MODELS[name]
     torch.manual_seed(sum(name.encode()))
     config = getattr(transformers, kind)(**arguments)
-    model = transformers.AutoModelForCausalLM.from_config(config, dtype=torch.float32).eval()
+    auto = transformers.AutoModelForMaskedLM if kind == "BertConfig" else transformers.AutoModelForCausalLM
+    model = auto.from_config(config, dtype=torch.float32).eval()
     with torch.no_grad():
         # Norm weights and biases start as ones and zeros; random ones find more.
         for parameter in model.parameters():
@@ -98,15 +105,15 @@ def make_model(name: str) -> None:
     model.to(dtype).save_pretrained(folder)
     # Computed in float32 from the weights as stored. (Casting the model back would
     # leave its rotary frequencies rounded.)
-    model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32,
-                                                              attn_implementation="eager").eval()
+    model = auto.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").eval()
     (folder / "generation_config.json").unlink(missing_ok=True)
 
     tokens = torch.randint(0, config.vocab_size, (BATCH, SEQUENCE + 1))
     labels = tokens[:, 1:].contiguous()
     tokens = tokens[:, :-1].contiguous()
     with torch.no_grad():
-        logits = model(input_ids=tokens, use_cache=False).logits.float()
+        cache = {} if kind == "BertConfig" else dict(use_cache=False)
+        logits = model(input_ids=tokens, **cache).logits.float()
         nll = torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten(),
                                                 reduction="none").view(BATCH, SEQUENCE)
         loss = nll.mean()
@@ -135,8 +142,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="models to make; all and the rotary tables without any")
     args = parser.parse_args()
-    for name in args.names or MODELS:
-        make_model(name)
+    for name in args.names or [*MODELS, "gopher"]:
+        if name == "gopher":
+            gopher_reference.make(ROOT / "models" / name, BATCH, SEQUENCE)
+        else:
+            make_model(name)
     if not args.names:
         for name in ROTARY:
             make_rotary(name)

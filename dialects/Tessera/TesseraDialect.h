@@ -26,6 +26,8 @@ namespace tessera {
 inline constexpr llvm::StringLiteral kMeshAttrName = "tessera.mesh";
 /// Name of the module attribute with facts about the model (a dictionary).
 inline constexpr llvm::StringLiteral kModelAttrName = "tessera.model";
+/// Name of the module attribute with a cluster to plan for (a dictionary).
+inline constexpr llvm::StringLiteral kClusterAttrName = "tessera.cluster";
 /// Name of the discardable attribute by which `plan` fixes the sharding of an
 /// op's first result or of a function argument (`#tessera.sharding`).
 inline constexpr llvm::StringLiteral kShardingAttrName = "tessera.sharding";

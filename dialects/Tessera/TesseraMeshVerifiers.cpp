@@ -109,10 +109,10 @@ LogicalResult TesseraDialect::verifyOperationAttribute(Operation *op,
     });
     return failure(walk.wasInterrupted());
   }
-  if (attr.getName() == kModelAttrName) {
+  if (attr.getName() == kModelAttrName || attr.getName() == kClusterAttrName) {
     if (isa<ModuleOp>(op) && isa<DictionaryAttr>(attr.getValue()))
       return success();
-    return error() << "expects " << kModelAttrName
+    return error() << "expects " << attr.getName().getValue()
                    << " to be a dictionary on the module";
   }
   if (attr.getName() == kShardingAttrName) {

@@ -82,7 +82,8 @@ MaybeRule AddBiasOp::getShardingRule(const Mesh &mesh, Shardings operands,
   TensorSharding x = complete(operands[0]);
   TensorSharding bias;
   bias.dims = {x.dims[2]};
-  return ShardingRule{{x, bias}, {x}, {}};
+  // Logits of a padded vocabulary have a padded bias.
+  return ShardingRule{{x, bias}, {x}, {1u << 2}};
 }
 
 MaybeRule RMSNormOp::getShardingRule(const Mesh &mesh, Shardings operands,

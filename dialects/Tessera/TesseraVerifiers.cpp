@@ -50,8 +50,8 @@ static LogicalResult verifyVector(Operation *op, StringRef name, Value vector,
       succeeded(verifyElement(op, name, vector, "x", x)));
 }
 
-static LogicalResult verifyHeads(Operation *op, StringRef name, Value x,
-                                 int64_t headDim) {
+LogicalResult tessera::verifyHeads(Operation *op, StringRef name, Value x,
+                                   int64_t headDim) {
   if (headDim < 1)
     return op->emitOpError() << "expects a positive head_dim, got " << headDim;
   int64_t width = typeOf(x).getDimSize(2);

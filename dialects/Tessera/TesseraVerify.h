@@ -22,6 +22,9 @@ mlir::LogicalResult verifyShape(mlir::Operation *op, llvm::StringRef name,
 mlir::LogicalResult verifyElement(mlir::Operation *op, llvm::StringRef name,
                                   mlir::Value value, llvm::StringRef likeName,
                                   mlir::Value like);
+/// Whether the width of `x` is made of whole heads.
+mlir::LogicalResult verifyHeads(mlir::Operation *op, llvm::StringRef name,
+                                mlir::Value x, int64_t headDim);
 
 } // namespace tessera
 

@@ -18,6 +18,8 @@ void readMixture(const ConfigReader &reader, ModelConfig &config);
 void readDeepSeek(const ConfigReader &reader, ModelConfig &config);
 void readGPT2(const ConfigReader &reader, ModelConfig &config);
 void readGPTNeoX(const ConfigReader &reader, ModelConfig &config);
+void readGopher(const ConfigReader &reader, ModelConfig &config);
+void readBert(const ConfigReader &reader, ModelConfig &config);
 
 /// Rotary parameters of either spelling (`rope_scaling` beside `rope_theta`, or
 /// `rope_parameters`); `theta` and `partialFactor` are what the architecture
@@ -28,6 +30,10 @@ RotaryConfig readRotary(const ConfigReader &reader, const ModelConfig &config,
 /// The activation that the field `name` chooses.
 std::string readActivation(const ConfigReader &reader, llvm::StringRef name,
                            llvm::StringRef otherwise);
+
+/// Width of a head where heads share the hidden size; fails where they cannot.
+int64_t readHeadDim(const ConfigReader &reader, const ModelConfig &config,
+                    llvm::StringRef hiddenName, llvm::StringRef headsName);
 
 /// Heads against widths: what every architecture demands.
 void checkHeads(const ConfigReader &reader, const ModelConfig &config,

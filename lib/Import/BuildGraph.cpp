@@ -97,8 +97,32 @@ Value GraphBuilder::attention(Value x, int64_t window) {
   Value v = linear(x, config.v);
   Value a = AttentionOp::create(builder, here(), q.getType(), q, k, v,
                                 config.headDim, APFloat(config.attentionScale),
-                                /*causal=*/true, window);
+                                config.causal, window);
   return linear(a, config.o);
+}
+
+Value GraphBuilder::relativeAttention(Value x) {
+  const RelativeConfig &ref = *config.relative;
+  Value table = SinusoidTableOp::create(
+      builder, here(),
+      RankedTensorType::get({1, sequence, config.hidden}, element));
+  Value r = LinearOp::create(
+      builder, loc(ref.projection.weight),
+      RankedTensorType::get({1, sequence, ref.projection.weight.shape[0]},
+                            element),
+      table, read(ref.projection.weight), WeightLayout::OutIn);
+  Value q = linear(x, config.q), k = linear(x, config.k);
+  Value v = linear(x, config.v);
+  Value a = RelativeAttentionOp::create(
+      builder, here(), q.getType(), q, k, v, r, read(ref.contentBias),
+      read(ref.positionBias), config.headDim, APFloat(config.attentionScale));
+  return linear(a, config.o);
+}
+
+Value GraphBuilder::attend(Value x, int64_t window) {
+  if (config.latent)
+    return latentAttention(x);
+  return config.relative ? relativeAttention(x) : attention(x, window);
 }
 
 Value GraphBuilder::mlp(Value x) {
@@ -145,10 +169,15 @@ func::FuncOp GraphBuilder::buildBlock(BlockKind kind) {
   auto add = [&](Value lhs, Value rhs) -> Value {
     return AddOp::create(builder, here(), lhs.getType(), lhs, rhs);
   };
+  if (config.postNorm) {
+    Value h = norm(add(x, attend(x, kind.window)), config.attentionNorm,
+                   config.layerNorm);
+    Value y = norm(add(h, mlp(h)), config.mlpNorm, config.layerNorm);
+    func::ReturnOp::create(builder, here(), y);
+    return block;
+  }
   Value normed = norm(x, config.attentionNorm, config.layerNorm);
-  Value a =
-      config.latent ? latentAttention(normed) : attention(normed, kind.window);
-  Value h = add(x, a);
+  Value h = add(x, attend(normed, kind.window));
   // In parallel both halves read the block's input, else the second reads the
   // sum of the first.
   normed =
@@ -177,6 +206,11 @@ void GraphBuilder::buildForward(const Blocks &blocks) {
     x = AddPositionsOp::create(builder, loc(*config.positions), type, x,
                                read(*config.positions), /*offset=*/Value(),
                                /*first=*/0);
+  if (config.tokenType)
+    x = AddBiasOp::create(builder, loc(*config.tokenType), type, x,
+                          read(*config.tokenType));
+  if (config.embeddingNorm)
+    x = norm(x, *config.embeddingNorm, config.layerNorm);
   for (int64_t first = 0, end; first < config.layers; first = end) {
     BlockKind kind = kindOf(first);
     for (end = first + 1; end < config.layers && kindOf(end) == kind;)
@@ -187,13 +221,22 @@ void GraphBuilder::buildForward(const Blocks &blocks) {
                              ValueRange{x}, first, end - first)
                 .getResult(0);
   }
-  x = norm(x, config.finalNorm, config.layerNorm);
+  if (config.finalNorm)
+    x = norm(x, *config.finalNorm, config.layerNorm);
+  if (config.headTransform) {
+    Value h = linear(x, config.headTransform->dense);
+    h = ActivationOp::create(builder, here(), h.getType(), activationKind(), h);
+    x = norm(h, config.headTransform->norm, config.layerNorm);
+  }
   const ParameterRef &head = config.head ? *config.head : config.embedding;
   auto logitsType = RankedTensorType::get({batch, sequence, config.vocab},
                                           builder.getF32Type());
   Value logits =
       LinearOp::create(builder, loc(head), logitsType, x,
                        config.head ? read(head) : table, WeightLayout::OutIn);
+  if (config.headBias)
+    logits = AddBiasOp::create(builder, loc(*config.headBias), logitsType,
+                               logits, read(*config.headBias));
   Value nll = CrossEntropyOp::create(builder, here(), nllType, logits, labels,
                                      config.vocab);
   auto sumType = RankedTensorType::get({2}, builder.getF32Type());

@@ -44,6 +44,25 @@ static std::string tensorName(const ParameterRef &parameter, int64_t layer,
   return name;
 }
 
+/// Checkpoints of BERT from before 2020 call a norm's tensors gamma and beta.
+static void adaptNormNames(const rt::Checkpoint &checkpoint,
+                           ModelConfig &config) {
+  config.updateParameters([&](ParameterRef &parameter) {
+    for (auto [now, before] : {std::pair<StringRef, StringRef>{
+                                   "LayerNorm.weight", "LayerNorm.gamma"},
+                               {"LayerNorm.bias", "LayerNorm.beta"}}) {
+      StringRef name = parameter.checkpoint;
+      if (!name.ends_with(now) ||
+          checkpoint.find(tensorName(parameter, parameter.firstLayer, 0)))
+        continue;
+      ParameterRef old = parameter;
+      old.checkpoint = (name.drop_back(now.size()) + before).str();
+      if (checkpoint.find(tensorName(old, old.firstLayer, 0)))
+        parameter.checkpoint = old.checkpoint;
+    }
+  });
+}
+
 static llvm::Error checkTensor(const rt::Checkpoint &checkpoint,
                                const ParameterRef &parameter,
                                const std::string &name) {
@@ -80,6 +99,7 @@ llvm::Error tessera::checkWeights(StringRef path, ModelConfig &config) {
   if (!checkpoint)
     return makeError(checkpoint.message());
   adaptPrefix(*checkpoint, config);
+  adaptNormNames(*checkpoint, config);
 
   std::set<std::string> read;
   std::string failure;

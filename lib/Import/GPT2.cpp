@@ -13,7 +13,6 @@
 
 using namespace tessera;
 using llvm::StringRef;
-using llvm::Twine;
 
 void tessera::readGPT2(const ConfigReader &reader, ModelConfig &config) {
   config.hidden = reader.integer({"n_embd", "hidden_size"}, 768);
@@ -25,11 +24,7 @@ void tessera::readGPT2(const ConfigReader &reader, ModelConfig &config) {
       reader.integer({"n_positions", "max_position_embeddings"}, 1024);
   config.intermediate = reader.integer({"n_inner"}, 4 * config.hidden);
   config.kvHeads = config.heads;
-  if (config.hidden % config.heads != 0)
-    reader.failField("n_embd", "(" + Twine(config.hidden) +
-                                   ") must be a multiple of 'n_head' (" +
-                                   Twine(config.heads) + ")");
-  config.headDim = std::max<int64_t>(config.hidden / config.heads, 1);
+  config.headDim = readHeadDim(reader, config, "n_embd", "n_head");
   reader.onlySupported("scale_attn_by_inverse_layer_idx", false);
   reader.onlySupported("add_cross_attention", false);
 

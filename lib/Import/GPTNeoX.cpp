@@ -12,7 +12,6 @@
 
 using namespace tessera;
 using llvm::StringRef;
-using llvm::Twine;
 
 void tessera::readGPTNeoX(const ConfigReader &reader, ModelConfig &config) {
   config.hidden = reader.integer({"hidden_size"}, 6144);
@@ -22,12 +21,8 @@ void tessera::readGPTNeoX(const ConfigReader &reader, ModelConfig &config) {
   config.intermediate = reader.integer({"intermediate_size"}, 24576);
   config.maxPositions = reader.integer({"max_position_embeddings"}, 2048);
   config.kvHeads = config.heads;
-  if (config.hidden % config.heads != 0)
-    reader.failField("hidden_size", "(" + Twine(config.hidden) +
-                                        ") must be a multiple of "
-                                        "'num_attention_heads' (" +
-                                        Twine(config.heads) + ")");
-  config.headDim = std::max<int64_t>(config.hidden / config.heads, 1);
+  config.headDim =
+      readHeadDim(reader, config, "hidden_size", "num_attention_heads");
 
   config.layerNorm = true;
   config.normEps = reader.number({"layer_norm_eps"}, 1e-5, 0.0);

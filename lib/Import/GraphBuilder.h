@@ -45,6 +45,9 @@ private:
   mlir::Value experts(mlir::Value x);
   mlir::Value latentAttention(mlir::Value x);
   mlir::Value attention(mlir::Value x, int64_t window);
+  mlir::Value relativeAttention(mlir::Value x);
+  /// The model's kind of attention, with all its projections.
+  mlir::Value attend(mlir::Value x, int64_t window);
   /// Head norm and rotary embedding of queries or keys.
   mlir::Value positioned(mlir::Value x, const std::optional<NormRef> &headNorm);
 

@@ -1,5 +1,6 @@
 //===- ModelConfig.cpp - config.json to one form for all decoders ---------===//
 #include "lib/Import/Architectures.h"
+#include "lib/Import/GraphConfig.h"
 #include "tessera/Import/ShippedModels.h"
 #include "tessera/Support/File.h"
 #include "tessera/Support/Json.h"
@@ -8,6 +9,8 @@
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+
+#include <set>
 
 using namespace tessera;
 using llvm::StringRef;
@@ -31,6 +34,9 @@ static constexpr Architecture kArchitectures[] = {
     {"DeepseekV3ForCausalLM", "deepseek_v3", readDeepSeek},
     {"GPT2LMHeadModel", "gpt2", readGPT2},
     {"GPTNeoXForCausalLM", "gpt_neox", readGPTNeoX},
+    {"GopherForCausalLM", "gopher", readGopher},
+    {"BertForMaskedLM", "bert", readBert},
+    {"BertForPreTraining", "bert", readBert},
 };
 
 llvm::ArrayRef<StringRef> tessera::getSupportedArchitectures() {
@@ -115,6 +121,16 @@ std::string tessera::readActivation(const ConfigReader &reader, StringRef name,
   return kind.str();
 }
 
+int64_t tessera::readHeadDim(const ConfigReader &reader,
+                             const ModelConfig &config, StringRef hiddenName,
+                             StringRef headsName) {
+  if (config.hidden % config.heads != 0)
+    reader.failField(hiddenName, "(" + Twine(config.hidden) +
+                                     ") must be a multiple of '" + headsName +
+                                     "' (" + Twine(config.heads) + ")");
+  return std::max<int64_t>(config.hidden / config.heads, 1);
+}
+
 void tessera::checkHeads(const ConfigReader &reader, const ModelConfig &config,
                          StringRef headsName, StringRef kvHeadsName) {
   if (config.kvHeads < 1 || config.heads % config.kvHeads != 0)
@@ -140,6 +156,9 @@ static void visitParameters(Config &config, Visit visit) {
   auto linear = norm;
   visit(config.embedding);
   maybe(config.positions);
+  maybe(config.tokenType);
+  if (config.embeddingNorm)
+    norm(*config.embeddingNorm);
   norm(config.attentionNorm);
   if (config.latent) {
     auto &latent = *config.latent;
@@ -155,6 +174,11 @@ static void visitParameters(Config &config, Visit visit) {
     linear(config.q);
     linear(config.k);
     linear(config.v);
+  }
+  if (config.relative) {
+    linear(config.relative->projection);
+    visit(config.relative->contentBias);
+    visit(config.relative->positionBias);
   }
   if (config.qNorm)
     norm(*config.qNorm);
@@ -181,8 +205,14 @@ static void visitParameters(Config &config, Visit visit) {
       linear(*experts.sharedDown);
     }
   }
-  norm(config.finalNorm);
+  if (config.finalNorm)
+    norm(*config.finalNorm);
+  if (config.headTransform) {
+    linear(config.headTransform->dense);
+    norm(config.headTransform->norm);
+  }
   maybe(config.head);
+  maybe(config.headBias);
 }
 
 void ModelConfig::updateParameters(
@@ -202,15 +232,19 @@ bool ModelConfig::hasDenseLayers() const {
 static int64_t elementsOf(const ModelConfig &config,
                           const ParameterRef &parameter) {
   int64_t elements = parameter.isLayered() ? config.layersOf(parameter) : 1;
-  for (int64_t size : parameter.shape)
+  for (int64_t size :
+       parameter.storedShape.empty() ? parameter.shape : parameter.storedShape)
     elements *= size;
   return elements;
 }
 
 int64_t ModelConfig::numParameters() const {
   int64_t total = 0;
+  std::set<std::string> fused; // Tensors that several parameters are part of.
   forEachParameter([&](const ParameterRef &parameter) {
-    total += elementsOf(*this, parameter);
+    if (parameter.storedShape.empty() ||
+        fused.insert(parameter.checkpoint).second)
+      total += elementsOf(*this, parameter);
   });
   return total;
 }
@@ -252,10 +286,11 @@ static const Architecture *findArchitecture(const ConfigReader &reader) {
   if (name.empty()) {
     known.clear();
     for (const Architecture &architecture : kArchitectures)
-      known.push_back(architecture.modelType);
+      if (!llvm::is_contained(known, architecture.modelType))
+        known.push_back(architecture.modelType);
   }
   for (const Architecture &architecture : kArchitectures)
-    if (architecture.modelType == modelType)
+    if (hint.empty() && architecture.modelType == modelType)
       hint = ("; did you mean '" + architecture.name + "'?").str();
   reader.fail("architecture '" + Twine(got) + "' is not supported" +
               (hint.empty() ? didYouMean(got, known) : hint) +
@@ -331,6 +366,8 @@ llvm::Expected<ModelConfig> tessera::readModelConfig(StringRef path) {
   llvm::Expected<std::string> file = findModelConfig(path);
   if (!file)
     return file.takeError();
+  if (llvm::sys::path::extension(*file) == ".mlir")
+    return readGraphConfig(*file);
   llvm::Expected<std::string> text = readFile(*file);
   if (!text)
     return text.takeError();

@@ -1,7 +1,7 @@
 // RUN: tessera-opt %s --split-input-file --verify-diagnostics --tessera-fuse
 
 func.func @unknown(%x: tensor<1x8x16xf32>) -> tensor<1x8x16xf32> {
-  // expected-error @+1 {{no kernel family computes this op}}
+  // expected-error @+1 {{no kernel computes 'arith.addf': a model with it can be planned, not compiled}}
   %y = arith.addf %x, %x : tensor<1x8x16xf32>
   return %y : tensor<1x8x16xf32>
 }

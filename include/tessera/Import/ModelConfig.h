@@ -1,4 +1,4 @@
-//===- ModelConfig.h - a dense decoder, whatever its architecture ---------===//
+//===- ModelConfig.h - a transformer, whatever its architecture -----------===//
 //
 // What a Hugging Face config.json says, brought to one form for all supported
 // architectures: sizes, which parts exist, and for each parameter its name in
@@ -98,6 +98,18 @@ struct LatentConfig {
   LinearRef kvUp; ///< to heads * (nopeDim + valueDim)
 };
 
+/// Attention whose scores depend on the distance (Transformer-XL).
+struct RelativeConfig {
+  LinearRef projection; ///< of the distances' encodings, to all heads
+  ParameterRef contentBias, positionBias;
+};
+
+/// What a masked language model does before its tied head.
+struct HeadTransform {
+  LinearRef dense; ///< followed by the model's activation
+  NormRef norm;
+};
+
 struct ModelConfig {
   std::string architecture; ///< "LlamaForCausalLM"
   std::string dtype;        ///< of the checkpoint: "f32", "bf16", "f16" or ""
@@ -110,7 +122,12 @@ struct ModelConfig {
   std::optional<ExpertsConfig> experts;
   /// Instead of q, k and v.
   std::optional<LatentConfig> latent;
+  /// Besides q, k and v.
+  std::optional<RelativeConfig> relative;
   double attentionScale = 1.0;
+  bool causal = true; ///< a token sees earlier ones only
+  /// Norms stand behind the residual sums instead of before the layers' halves.
+  bool postNorm = false;
   bool layerNorm = false; ///< layer norm (else RMS norm)
   double normEps = 1e-6;
   std::string activation; ///< gelu, gelu_tanh, silu or relu
@@ -119,13 +136,19 @@ struct ModelConfig {
 
   ParameterRef embedding;
   std::optional<ParameterRef> positions;
-  NormRef attentionNorm, mlpNorm, finalNorm;
+  /// Row of the token-type table that all tokens get: they are of one segment.
+  std::optional<ParameterRef> tokenType;
+  std::optional<NormRef> embeddingNorm;
+  NormRef attentionNorm, mlpNorm;
+  std::optional<NormRef> finalNorm;
   LinearRef q, k, v, o;
   std::optional<NormRef> qNorm, kNorm; ///< RMS norms of each head
   std::optional<LinearRef> gate;       ///< gated MLP
   /// Unused (no shape) where all layers have experts.
   LinearRef up, down;
-  std::optional<ParameterRef> head; ///< absent: tied to the embedding
+  std::optional<HeadTransform> headTransform;
+  std::optional<ParameterRef> head;     ///< absent: tied to the embedding
+  std::optional<ParameterRef> headBias; ///< f32, as the logits
   /// Prefix that a checkpoint of the bare model lacks ("transformer.").
   std::string prefix;
   /// Endings of tensors that checkpoints hold and the model does not read
@@ -137,6 +160,8 @@ struct ModelConfig {
   forEachParameter(llvm::function_ref<void(const ParameterRef &)> visit) const;
   /// The same, to change them.
   void updateParameters(llvm::function_ref<void(ParameterRef &)> update);
+  /// Elements of the checkpoint's tensors, each once, also where only a part
+  /// of one is read.
   int64_t numParameters() const;
   /// Parameters that one token passes: of the experts only the chosen.
   int64_t numActiveParameters() const;
@@ -157,8 +182,9 @@ llvm::ArrayRef<llvm::StringRef> getSupportedArchitectures();
 llvm::Expected<ModelConfig> parseModelConfig(const llvm::json::Value &json,
                                              llvm::StringRef path);
 
-/// Reads `path`: a model folder, its config.json, or the name of a shipped
-/// model (see ShippedModels.h).
+/// Reads `path`: a model folder, its config.json, the `.mlir` file of a graph
+/// as the `import` phase leaves one, or the name of a shipped model (see
+/// ShippedModels.h). A graph that no config stands for is an error.
 llvm::Expected<ModelConfig> readModelConfig(llvm::StringRef path);
 
 /// Where the config lies: `path` itself, or config.json in the folder `path`.

@@ -21,12 +21,19 @@ Expected<TrainingCost> tessera::trainingCost(const TrainingRun &r) {
   if (given != 1)
     return makeError("give one of --mfu, --gpu-hours and --tokens-per-second; "
                      "the others follow from it");
-  for (double value : {r.parameters, r.tokens, r.peak,
-                       std::max({r.mfu, r.gpuHours, r.tokensPerSecondPerGPU})})
-    if (!(value > 0))
-      return makeError("parameters, tokens, peak and utilisation must be "
-                       "positive, got " +
+  for (auto [name, value] :
+       {std::pair<StringRef, double>{"the number of parameters", r.parameters},
+        {"--tokens", r.tokens},
+        {"the chip's peak", r.peak},
+        {"--mfu", r.mfu},
+        {"--gpu-hours", r.gpuHours},
+        {"--tokens-per-second", r.tokensPerSecondPerGPU}}) {
+    // The two of the last three that are not given are zero.
+    bool known = !name.starts_with("--") || name == "--tokens";
+    if (known ? !(value > 0) : !(value >= 0))
+      return makeError(name + " must be positive, got " +
                        formatNumber(value, 3));
+  }
   TrainingCost c;
   c.flops = 6 * r.parameters * r.tokens;
   double secondsAtPeak = c.flops / r.peak; // of one GPU
@@ -49,6 +56,8 @@ Expected<TrainingCost> tessera::trainingCost(const TrainingRun &r) {
 
 double tessera::cacheBytes(const ModelConfig &c, int64_t sequence,
                            double elementBytes) {
+  if (!c.causal)
+    return 0;
   // Keys and values of a position in one layer; latent attention keeps the
   // compressed row and the shared rotary key (arXiv 2405.04434, section 2.1.3).
   double row = c.latent

@@ -52,7 +52,8 @@ constexpr double kPowerUsageEffectiveness = 1.1;
 llvm::Expected<TrainingCost> trainingCost(const TrainingRun &run);
 
 /// Bytes of the key-value cache of one sequence: grouped heads, latent
-/// attention's compressed rows, and no more positions than a layer's window.
+/// attention's compressed rows, and no more positions than a layer's window. An
+/// encoder keeps none.
 double cacheBytes(const ModelConfig &config, int64_t sequence,
                   double elementBytes = 2);
 

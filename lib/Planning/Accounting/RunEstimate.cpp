@@ -56,6 +56,10 @@ static Error readSizes(const EstimateOptions &o, Estimate &e) {
     e.sequence = positions > 0 ? std::min<int64_t>(positions, 4096) : 4096;
   if (e.sequence < 1)
     return makeError("--sequence must be at least 1, got " + Twine(o.sequence));
+  if (e.config->positions && e.sequence > positions)
+    return makeError("a sequence of " + Twine(e.sequence) +
+                     " is longer than the " + Twine(positions) +
+                     " positions that the model has learned");
   ModelShape shape = shapeOf(*e.config, e.sequence);
   FlopConvention convention;
   e.full = conventionalFlops(shape, 1, convention) / double(e.sequence);
@@ -122,7 +126,7 @@ static void printEstimate(const Estimate &e, raw_ostream &out) {
     row("", formatCount(*e.full),
         "  counted, attention over all " + std::to_string(e.sequence) +
             " positions");
-  if (e.causal)
+  if (e.causal && e.config->causal)
     row("", formatCount(*e.causal), "  counted, attention over earlier ones");
   t.rule();
   row("training state", formatNumber(e.state.total() / 1e9, 1) + " GB",
@@ -132,7 +136,7 @@ static void printEstimate(const Estimate &e, raw_ostream &out) {
       "  16 bits");
   row("  optimizer", formatNumber(e.state.optimizer / 1e9, 1) + " GB",
       "  32-bit master weights and both moments of Adam");
-  if (e.cache) {
+  if (e.cache && *e.cache > 0) {
     row("key-value cache", formatBytes(*e.cache),
         "  of one sequence of " + std::to_string(e.sequence) + ", 16 bits");
     row("inference", formatNumber(e.inferenceBytes() / 1e9, 1) + " GB",

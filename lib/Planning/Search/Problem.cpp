@@ -27,6 +27,9 @@ ModelShape tessera::shapeOf(const ModelConfig &c, int64_t sequence) {
   s.gated = c.gate.has_value() || (c.experts && c.up.weight.shape.empty());
   s.tied = !c.head.has_value();
   s.learnedPositions = c.positions.has_value();
+  s.bidirectional = !c.causal;
+  s.relative = c.relative.has_value();
+  s.headTransform = c.headTransform.has_value();
   if (c.experts) {
     s.experts = c.experts->experts;
     s.topk = c.experts->topK;

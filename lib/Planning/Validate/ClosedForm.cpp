@@ -17,7 +17,7 @@ int64_t ModelShape::attentionParameters() const {
                 : hidden * heads * (nopeDim + ropeDim)) +
            hidden * (keyRank + ropeDim) +
            keyRank * heads * (nopeDim + valueDim) + heads * valueDim * hidden;
-  return hidden * headDim * (2 * heads + 2 * kvHeads);
+  return hidden * headDim * (2 * heads + 2 * kvHeads + (relative ? heads : 0));
 }
 
 int64_t ModelShape::denseFfnParameters() const {
@@ -33,7 +33,8 @@ int64_t ModelShape::totalParameters() const {
   return layers * (attentionParameters() + 2 * hidden) +
          (layers - sparse) * denseFfnParameters() +
          sparse * expertLayerParameters() + (tied ? 1 : 2) * vocab * hidden +
-         (learnedPositions ? sequence * hidden : 0) + hidden;
+         (learnedPositions ? sequence * hidden : 0) + hidden +
+         (headTransform ? hidden * hidden : 0);
 }
 
 int64_t ModelShape::activeParameters() const {
@@ -221,9 +222,13 @@ void Builder::attentionCore(int64_t queryDim, int64_t valueDim, int64_t heads,
     // Load-balanced context parallelism works in halves of a rank's rows.
     op.shape = {b * heads, l.cp > 1 ? rows / 2 : rows, seq,
                 (queryDim + valueDim) / 2};
-    double flops = double(b) * heads * rows * seq * (queryDim + valueDim);
+    double flops = double(b) * heads * rows * seq *
+                   ((s.relative ? 2 : 1) * queryDim + valueDim);
+    if (s.bidirectional)
+      flops *= 2;
     op.forward.matmulFlops = int64_t(flops); // 2 products x 2 / causal half
-    op.backward.matmulFlops = int64_t(2.5 * flops);
+    // Five products for two, eight for three with scores by distance.
+    op.backward.matmulFlops = int64_t((s.relative ? 8.0 / 3 : 2.5) * flops);
     double q = double(tokens) * heads * queryDim;
     double kv = double(tokens) * kvHeads * (queryDim + valueDim);
     double o = double(tokens) * heads * valueDim;
@@ -295,7 +300,10 @@ void Builder::attention() {
   } else {
     int64_t d = s.headDim, kv = std::max<int64_t>(1, s.kvHeads / l.tp);
     linear(tokens, (heads + 2 * kv) * d, h, 0, type);
-    if (!s.learnedPositions)
+    // The encodings of the distances are the same for all sequences.
+    if (s.relative)
+      linear(s.sequence, heads * d, h, 2.0 * s.sequence * heads * d, type);
+    if (!s.learnedPositions && !s.relative)
       elementwise(double(tokens) * (heads + kv) * d, 2, 2, 0,
                   KernelClass::Elementwise, 1.0, 2);
     else if (!fused)
@@ -413,6 +421,9 @@ void Builder::experts() {
 static BlockFeatures head(Builder &b) {
   const ModelShape &s = b.s;
   b.norm(double(b.split) * s.hidden, 2);
+  if (s.headTransform)
+    b.linear(b.split, s.hidden, s.hidden, 2.0 * b.split * s.hidden,
+             DataType::BF16);
   double logits = double(b.tokens) * s.vocab / b.l.tp;
   b.linear(b.tokens, s.vocab / b.l.tp, s.hidden, 0, DataType::BF16);
   if (s.tied && b.l.pp == 1)
@@ -508,10 +519,11 @@ double tessera::conventionalFlops(const ModelShape &s, int64_t globalBatch,
                 s.hidden * s.experts);
   double width = s.latent()
                      ? double(s.heads) * (s.nopeDim + s.ropeDim + s.valueDim)
-                     : 2.0 * s.heads * s.headDim;
-  double scores = 2.0 * s.layers * s.sequence * width *
-                  (convention.causalHalved ? 0.5 : 1.0);
+                     : (s.relative ? 3.0 : 2.0) * s.heads * s.headDim;
+  bool halved = convention.causalHalved && !s.bidirectional;
+  double scores = 2.0 * s.layers * s.sequence * width * (halved ? 0.5 : 1.0);
   double layer = 2 * weights + scores;
-  double logits = 2.0 * s.vocab * s.hidden;
+  double logits = 2.0 * s.vocab * s.hidden +
+                  (s.headTransform ? 2.0 * s.hidden * s.hidden : 0.0);
   return tokens * ((convention.hardware ? 4 : 3) * layer + 3 * logits);
 }

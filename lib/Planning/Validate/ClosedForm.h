@@ -14,13 +14,18 @@
 
 namespace tessera {
 
-/// A decoder, possibly with experts or latent attention.
+/// A transformer, possibly with experts, latent or relative attention.
 struct ModelShape {
   int64_t layers = 0, hidden = 0, heads = 0, kvHeads = 0, headDim = 0;
   int64_t ffn = 0, vocab = 0, sequence = 0;
   bool gated = false; ///< SwiGLU: two matrices up, one down
   bool tied = false;  ///< head and embedding share weights
   bool learnedPositions = false;
+  bool bidirectional = false; ///< every token sees every other
+  /// Scores by distance (Dai et al. 2019, arXiv 1901.02860): one more product
+  /// of queries, and one more square projection in each layer.
+  bool relative = false;
+  bool headTransform = false; ///< a square linear and a norm before the head
   // Experts.
   int64_t experts = 0, topk = 0, expertFfn = 0, sharedFfn = 0, denseLayers = 0;
   // Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434); 0: none.

@@ -186,7 +186,9 @@ LogicalResult GroupBuilder::run() {
     return function.emitError("has control flow, which cannot be fused");
   for (Operation &op : function.getOps())
     if (!isOutside(&op) && !familyOf(&op))
-      return op.emitError("no kernel family computes this op");
+      return op.emitError("no kernel computes '")
+             << op.getName()
+             << "': a model with it can be planned, not compiled";
   if (options.fuseEpilogues)
     fuseEpilogues();
   if (options.fuseChains)

@@ -70,6 +70,7 @@ private:
   FailureOr<Sharding> linear(LinearOp op);
   FailureOr<Sharding> attention(AttentionOp op);
   FailureOr<Sharding> latentAttention(LatentAttentionOp op);
+  FailureOr<Sharding> relativeAttention(RelativeAttentionOp op);
   FailureOr<Sharding> experts(Operation *op);
   LogicalResult layers(LayersOp op);
   LogicalResult endOf(func::FuncOp function, func::ReturnOp op);
@@ -174,6 +175,22 @@ LocalProgramChecker::latentAttention(LatentAttentionOp op) {
       failed(want(op, "kv", of(op.getKv()), q)) ||
       failed(want(op, "k_rope", of(op.getKRope()), shared)) ||
       failed(want(op, "table", of(op.getTable()), Sharding::replicated(3))))
+    return failure();
+  return q;
+}
+
+FailureOr<TensorSharding>
+LocalProgramChecker::relativeAttention(RelativeAttentionOp op) {
+  const Sharding &q = of(op.getQ());
+  Sharding r = q, bias = Sharding::replicated(1);
+  r.dims[0].clear();
+  bias.dims[0] = q.dims[2];
+  if (failed(whole(op, "the queries' sequence", q.dims[1])) ||
+      failed(want(op, "k", of(op.getK()), q)) ||
+      failed(want(op, "v", of(op.getV()), q)) ||
+      failed(want(op, "r", of(op.getR()), r)) ||
+      failed(want(op, "content_bias", of(op.getContentBias()), bias)) ||
+      failed(want(op, "position_bias", of(op.getPositionBias()), bias)))
     return failure();
   return q;
 }
@@ -336,7 +353,7 @@ FailureOr<TensorSharding> LocalProgramChecker::transfer(Operation *op) {
           return Sharding::replicated(type.getRank());
         return sharding(parameter, parameter.getShardingAttr(), "parameter");
       })
-      .Case<RotaryTableOp>([&](RotaryTableOp table) -> Result {
+      .Case<RotaryTableOp, SinusoidTableOp>([&](auto table) -> Result {
         return Sharding::replicated(table.getType().getRank());
       })
       .Case<EmbeddingOp>([&](EmbeddingOp e) -> Result {
@@ -386,6 +403,8 @@ FailureOr<TensorSharding> LocalProgramChecker::transfer(Operation *op) {
       .Case<AttentionOp>([&](AttentionOp o) { return attention(o); })
       .Case<LatentAttentionOp>(
           [&](LatentAttentionOp o) { return latentAttention(o); })
+      .Case<RelativeAttentionOp>(
+          [&](RelativeAttentionOp o) { return relativeAttention(o); })
       .Case<SplitOp>([&](SplitOp o) -> Result {
         if (failed(whole(op, "the width", of(o.getX()).dims[2])))
           return failure();

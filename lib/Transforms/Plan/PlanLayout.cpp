@@ -168,7 +168,13 @@ LogicalResult Planner::checkTensorAxis() {
           constraints.push_back({op, heads(a.getK(), a.getHeadDim()),
                                  "key-value heads", /*replicable=*/true});
         })
+        .Case<RelativeAttentionOp>([&](RelativeAttentionOp a) {
+          constraints.push_back(
+              {op, heads(a.getQ(), a.getHeadDim()), "attention heads"});
+        })
         .Case<LinearOp>([&](LinearOp l) {
+          if (roles.linears[op] == LinearRole::Whole)
+            return;
           // Widths between linears; those of heads are checked as heads, the
           // vocabulary is padded where its parameter says so.
           auto read = l.getWeight().getDefiningOp<GetParameterOp>();
@@ -310,6 +316,8 @@ LogicalResult Planner::planLinear(LinearOp op) {
   bool outIn = op.getWeightLayout() == WeightLayout::OutIn;
   bool row = roles.linears[op] == LinearRole::Row;
   TensorSharding weight = TensorSharding::replicated(2);
+  if (roles.linears[op] == LinearRole::Whole)
+    return place(op.getWeight(), weight);
   if (row) {
     weight.dims[outIn ? 1 : 0] = widthOf(op.getX());
     layout.decisions[op.getResult()] = residual();
@@ -327,13 +335,18 @@ LogicalResult Planner::planOp(Operation *op) {
     return place(value, TensorSharding::replicated(type.getRank()));
   };
   // A norm of the stream ends the sequence-parallel region: whoever reads it
-  // next wants whole sequences, and one all-gather serves all of them.
+  // next wants whole sequences, and one all-gather serves all of them. A norm
+  // that is added to the stream (post-norm) stays as the stream lies.
   auto endRegion = [&](Value result) {
     if (!sequence.empty() && roles.of(result) == ValueRole::Normed &&
-        llvm::any_of(result.getUsers(), [&](Operation *user) {
-          return roles.linears.lookup(user) == LinearRole::Column &&
-                 isa<LinearOp>(user);
-        }))
+        llvm::any_of(result.getUsers(),
+                     [&](Operation *user) {
+                       return roles.linears.lookup(user) ==
+                                  LinearRole::Column &&
+                              isa<LinearOp>(user);
+                     }) &&
+        llvm::none_of(result.getUsers(),
+                      [](Operation *user) { return isa<AddOp>(user); }))
       layout.decisions[result] = gathered();
   };
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
@@ -351,6 +364,13 @@ LogicalResult Planner::planOp(Operation *op) {
         if (roles.of(b.getX()) == ValueRole::Wide)
           bias.dims[0] = widthOf(b.getX());
         return place(b.getBias(), bias);
+      })
+      .Case<RelativeAttentionOp>([&](RelativeAttentionOp a) {
+        TensorSharding bias = TensorSharding::replicated(1);
+        bias.dims[0] = widthOf(a.getQ());
+        return failed(place(a.getContentBias(), bias))
+                   ? failure()
+                   : place(a.getPositionBias(), bias);
       })
       .Case<RMSNormOp>([&](RMSNormOp n) {
         endRegion(n.getResult());

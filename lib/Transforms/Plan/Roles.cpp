@@ -5,7 +5,9 @@
 // stream or a norm of it leads out of it (column parallel), one that reads what
 // such a linear made leads back (row parallel). A linear from the stream whose
 // result is only ever added to it has no partner to share the split with and
-// leads back at once.
+// leads back at once. One whose result is normalised as a whole (before the
+// head of a masked language model) has to be whole itself: each rank computes
+// it for its tokens, which costs no communication.
 //
 //===----------------------------------------------------------------------===//
 #include "tessera/Transforms/Plan/Roles.h"
@@ -22,6 +24,25 @@ static bool isOnlyAdded(Value value) {
            if (auto bias = dyn_cast<AddBiasOp>(op))
              return isOnlyAdded(bias.getResult());
            return isa<AddOp>(op);
+         });
+}
+
+/// Whether a norm reads the whole width of `x`, not each head by itself.
+static bool isWholeNorm(Operation *op) {
+  if (!isa<LayerNormOp, RMSNormOp>(op))
+    return false;
+  auto x = cast<RankedTensorType>(op->getOperand(0).getType());
+  auto weight = cast<RankedTensorType>(op->getOperand(1).getType());
+  return x.getShape().back() == weight.getShape().back();
+}
+
+/// Whether `value`, through a bias and an activation, is normalised as a whole.
+static bool isNormalised(Value value) {
+  return !value.use_empty() &&
+         llvm::all_of(value.getUsers(), [](Operation *op) {
+           if (isa<AddBiasOp, ActivationOp>(op))
+             return isNormalised(op->getResult(0));
+           return isWholeNorm(op);
          });
 }
 
@@ -51,18 +72,27 @@ ModelRoles tessera::deriveRoles(ModuleOp module) {
     return llvm::TypeSwitch<Operation *, ValueRole>(op)
         .Case<EmbeddingOp, LayersOp>([](auto) { return ValueRole::Residual; })
         .Case<LinearOp>([&](LinearOp linear) {
+          if (is(linear.getX(), ValueRole::Residual) &&
+              isNormalised(linear.getResult())) {
+            roles.linears[op] = LinearRole::Whole;
+            return ValueRole::Residual;
+          }
           bool row = is(linear.getX(), ValueRole::Wide) ||
                      isOnlyAdded(linear.getResult());
           roles.linears[op] = row ? LinearRole::Row : LinearRole::Column;
           return row ? ValueRole::Residual : ValueRole::Wide;
         })
         .Case<RMSNormOp, LayerNormOp>([&](auto norm) {
-          return is(norm.getX(), ValueRole::Wide) ? ValueRole::Wide
-                                                  : ValueRole::Normed;
+          return is(norm.getX(), ValueRole::Wide) && !isWholeNorm(op)
+                     ? ValueRole::Wide
+                     : ValueRole::Normed;
         })
         .Case<AttentionOp>([&](AttentionOp attention) {
           markKeyValue(attention.getK(), roles);
           markKeyValue(attention.getV(), roles);
+          return roles.of(attention.getQ());
+        })
+        .Case<RelativeAttentionOp>([&](RelativeAttentionOp attention) {
           return roles.of(attention.getQ());
         })
         .Case<AddOp>([&](AddOp add) {

@@ -1,7 +1,7 @@
 """Copies a model folder with one change to its safetensors file.
 
     edit_safetensors.py IN OUT drop NAME | add NAME | strip PREFIX | truncate BYTES
-                              | shape NAME D0,D1 | dtype NAME TYPE | shard
+                              | replace OLD NEW | shape NAME D0,D1 | dtype NAME TYPE | shard
 
 Standard library only. `add` adds a tensor of one F32 zero, `shape` and `dtype`
 change the header alone (to a shape or type of as many bytes), `shard` splits
@@ -48,6 +48,8 @@ elif action == "add":
     tensors[arguments[0]] = ("F32", [1], bytes(4))
 elif action == "strip":
     tensors = {name.removeprefix(arguments[0]): value for name, value in tensors.items()}
+elif action == "replace":
+    tensors = {name.replace(*arguments): value for name, value in tensors.items()}
 elif action == "shape":
     dtype, _, data = tensors[arguments[0]]
     tensors[arguments[0]] = (dtype, [int(d) for d in arguments[1].split(",")], data)

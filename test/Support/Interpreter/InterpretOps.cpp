@@ -142,6 +142,48 @@ static HostTensor attend(AttentionOp op, Operands in) {
   return out;
 }
 
+static HostTensor sinusoidTable(SinusoidTableOp op) {
+  HostTensor out(resultShape(op));
+  int64_t width = out.shape[2], half = width / 2;
+  for (int64_t t = 0; t < out.shape[1]; ++t)
+    for (int64_t i = 0; i < half; ++i) {
+      double angle = double(t) / std::pow(10000.0, 2.0 * double(i) / width);
+      out.data[t * width + i] = std::sin(angle);
+      out.data[t * width + half + i] = std::cos(angle);
+    }
+  return out;
+}
+
+static HostTensor attendRelative(RelativeAttentionOp op, Operands in) {
+  HostTensor out(in[0]->shape);
+  int64_t sequence = out.shape[1], width = out.shape[2], d = op.getHeadDim();
+  double scale = op.getScale().convertToDouble();
+  for (int64_t b = 0; b < out.shape[0]; ++b)
+    for (int64_t h = 0; h < width; h += d)
+      for (int64_t i = 0; i < sequence; ++i) {
+        auto row = [&](int operand, int64_t batch, int64_t position) {
+          int64_t rows = in[operand]->shape[1];
+          return &in[operand]->data[(batch * rows + position) * width + h];
+        };
+        const double *u = &in[4]->data[h], *w = &in[5]->data[h];
+        std::vector<double> p(i + 1, 0.0);
+        double largest = kMinusInfinity, total = 0;
+        for (int64_t j = 0; j <= i; ++j) {
+          for (int64_t c = 0; c < d; ++c)
+            p[j] += scale * ((row(0, b, i)[c] + u[c]) * row(1, b, j)[c] +
+                             (row(0, b, i)[c] + w[c]) * row(3, 0, i - j)[c]);
+          largest = std::max(largest, p[j]);
+        }
+        for (double &value : p)
+          total += value = std::exp(value - largest);
+        double *o = &out.data[(b * sequence + i) * width + h];
+        for (int64_t j = 0; j <= i; ++j)
+          for (int64_t c = 0; c < d; ++c)
+            o[c] += p[j] / total * row(2, b, j)[c];
+      }
+  return out;
+}
+
 /// Maximum, sum of exponentials and label's logit over the local columns.
 static HostTensor lossStats(const HostTensor &logits, const HostTensor &labels,
                             int64_t offset, int64_t vocab) {
@@ -221,6 +263,10 @@ FailureOr<HostTensor> tessera::test::interpretOp(Operation *op, Operands in) {
       })
       .Case([&](RotaryOp op) -> Result { return rotate(op, in); })
       .Case([&](AttentionOp op) -> Result { return attend(op, in); })
+      .Case([&](RelativeAttentionOp op) -> Result {
+        return attendRelative(op, in);
+      })
+      .Case([&](SinusoidTableOp op) -> Result { return sinusoidTable(op); })
       .Case([&](SwigluOp op) -> Result {
         return zip(*in[0], *in[1], [&](double gate, double up) {
           return activate(op.getActivation(), gate) * up;

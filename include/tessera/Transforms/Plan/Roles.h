@@ -26,6 +26,7 @@ enum class ValueRole {
 enum class LinearRole {
   Column, ///< its output width is split
   Row,    ///< its input width is split, its result is a partial sum
+  Whole,  ///< not split: each rank has the weight and its own tokens
 };
 
 struct ModelRoles {
