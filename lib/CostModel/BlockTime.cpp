@@ -19,16 +19,6 @@ double PassTime::total() const {
   return t;
 }
 
-Expected<StepModel> tessera::makeStepModel(const Cluster &cluster,
-                                           StringRef stack,
-                                           const CostConstants &constants) {
-  Expected<StackTraits> traits = stackTraits(stack);
-  if (!traits)
-    return traits.takeError();
-  return StepModel{cluster, constants.chip(cluster.chip),
-                   constants.stack(stack), *traits};
-}
-
 double tessera::exposedTime(double communication, double compute, double share,
                             double contention) {
   double hidden = std::min(communication * std::clamp(share, 0.0, 1.0),

@@ -141,6 +141,58 @@ void tessera::printChips(raw_ostream &os) {
   t.print(os);
 }
 
+namespace {
+/// The numbers of a chip, as its JSON names them.
+struct RateField {
+  const char *name;
+  double Chip::*value;
+  double unit;
+  bool needed;
+};
+struct CountField {
+  const char *name;
+  int Chip::*value;
+};
+} // namespace
+
+static constexpr RateField kRates[] = {
+    {"fp32_tflops", &Chip::fp32, 1e12, true},
+    {"tf32_tflops", &Chip::tf32, 1e12, false},
+    {"fp16_tflops", &Chip::fp16, 1e12, false},
+    {"bf16_tflops", &Chip::bf16, 1e12, true},
+    {"fp8_tflops", &Chip::fp8, 1e12, false},
+    {"fp4_tflops", &Chip::fp4, 1e12, false},
+    {"int8_tops", &Chip::int8, 1e12, false},
+    {"memory_gib", &Chip::memoryBytes, kGiB, true},
+    {"memory_bandwidth_gbps", &Chip::memoryBandwidth, 1e9, true},
+    {"l2_mib", &Chip::l2Bytes, kMiB, true},
+    {"shared_kib_per_sm", &Chip::sharedBytesPerSM, kKiB, true},
+    {"nvlink_gbps", &Chip::nvlinkBandwidth, 1e9, false},
+    {"pcie_gbps", &Chip::pcieBandwidth, 1e9, true},
+    {"power_watts", &Chip::powerWatts, 1, true},
+    {"reference_power_watts", &Chip::referencePowerWatts, 1, false},
+    {"nic_gbps", &Chip::nicBandwidth, 1e9, true},
+};
+static constexpr CountField kCounts[] = {
+    {"sms", &Chip::numSMs},
+    {"nvlink_domain", &Chip::nvlinkDomain},
+    {"gpus_per_node", &Chip::gpusPerNode},
+    {"nics_per_node", &Chip::nicsPerNode},
+    {"compute_capability", &Chip::computeCapability}};
+
+json::Object tessera::toJson(const Chip &chip) {
+  json::Object o{{"name", chip.name},
+                 {"architecture", nameOf(chip.architecture)},
+                 {"nvswitch", chip.nvSwitch},
+                 {"nvls", chip.nvls}};
+  for (const RateField &f : kRates)
+    if (chip.*f.value != 0)
+      o[f.name] = chip.*f.value / f.unit;
+  for (const CountField &f : kCounts)
+    o[f.name] = chip.*f.value;
+  return o;
+}
+
 Expected<Chip> tessera::readChip(const JsonObject &o) {
   Chip c;
   c.name = "custom";
@@ -172,59 +224,29 @@ Expected<Chip> tessera::readChip(const JsonObject &o) {
       return makeError(o.location() + ": unknown architecture '" +
                        architecture + "'" + didYouMean(architecture, names));
   }
-  struct Field {
-    const char *name;
-    double *value;
-    double unit;
-    bool needed;
-  };
-  const Field fields[] = {
-      {"fp32_tflops", &c.fp32, 1e12, true},
-      {"tf32_tflops", &c.tf32, 1e12, false},
-      {"fp16_tflops", &c.fp16, 1e12, false},
-      {"bf16_tflops", &c.bf16, 1e12, true},
-      {"fp8_tflops", &c.fp8, 1e12, false},
-      {"fp4_tflops", &c.fp4, 1e12, false},
-      {"int8_tops", &c.int8, 1e12, false},
-      {"memory_gib", &c.memoryBytes, kGiB, true},
-      {"memory_bandwidth_gbps", &c.memoryBandwidth, 1e9, true},
-      {"l2_mib", &c.l2Bytes, kMiB, true},
-      {"shared_kib_per_sm", &c.sharedBytesPerSM, kKiB, true},
-      {"nvlink_gbps", &c.nvlinkBandwidth, 1e9, false},
-      {"pcie_gbps", &c.pcieBandwidth, 1e9, true},
-      {"power_watts", &c.powerWatts, 1, true},
-      {"reference_power_watts", &c.referencePowerWatts, 1, false},
-      {"nic_gbps", &c.nicBandwidth, 1e9, true},
-  };
-  for (const Field &f : fields) {
+  for (const RateField &f : kRates) {
     if (!o.raw().get(f.name) && f.needed && base.empty())
       return makeError(o.location() + ": field '" + f.name +
                        "' is missing (or name a built-in chip as \"base\")");
-    double v = *f.value / f.unit;
+    double v = c.*f.value / f.unit;
     if (Error e = o.read(f.name, v))
       return e;
     if (v < 0 || (f.needed && v == 0))
       return makeError(o.location() + ": field '" + f.name +
                        "' should be positive, got " + formatNumber(v, 3));
-    *f.value = v * f.unit;
+    c.*f.value = v * f.unit;
   }
-  struct Count {
-    const char *name;
-    int *value;
-  };
-  const Count counts[] = {{"sms", &c.numSMs},
-                          {"nvlink_domain", &c.nvlinkDomain},
-                          {"gpus_per_node", &c.gpusPerNode},
-                          {"nics_per_node", &c.nicsPerNode},
-                          {"compute_capability", &c.computeCapability}};
-  for (const Count &f : counts) {
-    int64_t v = *f.value;
+  for (const CountField &f : kCounts) {
+    int64_t v = c.*f.value;
+    if (v == 0 && !o.raw().get(f.name))
+      return makeError(o.location() + ": field '" + f.name +
+                       "' is missing (or name a built-in chip as \"base\")");
     if (Error e = o.read(f.name, v))
       return e;
     if (v < 1 || v > 1000000)
       return makeError(o.location() + ": field '" + f.name +
                        "' should be at least 1, got " + Twine(v));
-    *f.value = static_cast<int>(v);
+    c.*f.value = static_cast<int>(v);
   }
   if (Error e = o.read("nvswitch", c.nvSwitch))
     return e;

@@ -34,18 +34,24 @@ Cluster tessera::makeCluster(const Chip &chip, int nodes, int gpusPerNode) {
   return c;
 }
 
+static Expected<Cluster> readText(StringRef text, StringRef where) {
+  Expected<json::Value> value = parseJson(text, where);
+  if (!value)
+    return value.takeError();
+  Expected<JsonObject> object = JsonObject::get(*value, where);
+  if (!object)
+    return object.takeError();
+  return readCluster(*object);
+}
+
 Expected<Cluster> tessera::parseCluster(StringRef spec) {
+  if (spec.starts_with("{"))
+    return readText(spec, "cluster");
   if (spec.ends_with(".json")) {
     Expected<std::string> text = readFile(spec);
     if (!text)
       return text.takeError();
-    Expected<json::Value> value = parseJson(*text, spec);
-    if (!value)
-      return value.takeError();
-    Expected<JsonObject> object = JsonObject::get(*value, spec);
-    if (!object)
-      return object.takeError();
-    return readCluster(*object);
+    return readText(*text, spec);
   }
   auto [name, size] = spec.split(':');
   Expected<Chip> chip = findChip(name);
@@ -149,6 +155,15 @@ Expected<Cluster> tessera::readCluster(const JsonObject &o) {
   }
   if (Error e = o.read("rail_optimized", c.network.railOptimized))
     return e;
+  auto efficiencies = o.child("efficiencies");
+  if (!efficiencies)
+    return efficiencies.takeError();
+  if (*efficiencies)
+    for (const auto &entry : (*efficiencies)->raw()) {
+      StringRef name = entry.first;
+      if (Error e = (*efficiencies)->read(name, c.efficiencies[name.str()]))
+        return e;
+    }
   if (Error e = o.checkAllRead())
     return e;
   return c;

@@ -26,6 +26,14 @@ bool tessera::parseFlags(cl::OptionCategory &category, int argc, char **argv,
   return cl::ParseCommandLineOptions(argc, argv, overview, &errs());
 }
 
+Error tessera::requireModel(StringRef model) {
+  if (!model.empty())
+    return Error::success();
+  return createStringError(
+      "give a model: a folder, a config.json, the .mlir file of a graph or a "
+      "name that 'tessera models' lists");
+}
+
 Error tessera::readCountFlag(StringRef flag, StringRef text,
                              std::optional<double> &out) {
   if (text.empty())

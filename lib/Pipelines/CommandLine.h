@@ -29,6 +29,9 @@ int usage(const llvm::Twine &message);
 bool parseFlags(llvm::cl::OptionCategory &category, int argc, char **argv,
                 llvm::StringRef overview);
 
+/// Fails where the command line names no MODEL.
+llvm::Error requireModel(llvm::StringRef model);
+
 /// Reads a count like 7B or 1e12, the value of --`flag`; an empty text leaves
 /// `out` alone.
 llvm::Error readCountFlag(llvm::StringRef flag, llvm::StringRef text,

@@ -1,4 +1,5 @@
 //===- EstimateCommand.cpp - `tessera estimate` ---------------------------===//
+#include "ClusterFile.h"
 #include "CommandLine.h"
 #include "tessera/Pipelines/Commands.h"
 
@@ -12,11 +13,12 @@ using namespace tessera;
 namespace {
 struct EstimateFlags {
   cl::OptionCategory category{"tessera estimate"};
-  cl::opt<std::string> model{cl::Positional, cl::Required, cl::cat(category),
+  cl::opt<std::string> model{cl::Positional, cl::cat(category),
                              cl::desc("MODEL (or a parameter count, 6.7B)")};
   cl::opt<std::string> cluster{
       "cluster", cl::cat(category),
-      cl::desc("A chip (a100-80g-sxm) or a cluster (h100-sxm:16x8)")};
+      cl::desc("A chip (a100-80g-sxm), a cluster (h100-sxm:16x8) or the JSON "
+               "or MLIR file of one")};
   cl::opt<int64_t> sequence{"sequence", cl::init(0), cl::cat(category),
                             cl::desc("Tokens of a sequence")};
   cl::opt<int64_t> cacheBatch{"cache-batch", cl::init(1), cl::cat(category),
@@ -42,6 +44,10 @@ int tessera::estimateCommand(int argc, char **argv) {
   EstimateOptions options;
   options.model = flags.model;
   options.cluster = flags.cluster;
+  if (Error error = requireModel(options.model))
+    return fail(std::move(error));
+  if (Error error = readClusterFile(options.cluster))
+    return fail(std::move(error));
   options.sequence = flags.sequence;
   options.cacheBatch = flags.cacheBatch;
   options.mfu = flags.mfu;

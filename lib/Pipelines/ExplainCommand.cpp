@@ -1,4 +1,5 @@
 //===- ExplainCommand.cpp - `tessera explain` -----------------------------===//
+#include "ClusterFile.h"
 #include "CommandLine.h"
 #include "PlanFlags.h"
 #include "tessera/Pipelines/Commands.h"
@@ -62,6 +63,10 @@ int tessera::explainCommand(int argc, char **argv) {
     return kUsageError;
   ExplainOptions options;
   options.input = flags.input.read();
+  if (Error error = requireModel(options.input.model))
+    return fail(std::move(error));
+  if (Error error = readClusterFile(options.input.cluster))
+    return fail(std::move(error));
   options.layout = flags.layout;
   options.json = flags.json;
   if (!flags.from.empty()) {

@@ -23,8 +23,8 @@ int tessera::modelsCommand(int argc, char **argv) {
                   "lists the model configs that ship with Tessera\n"))
     return kUsageError;
   TextTable table;
-  table.column("model", TextTable::Align::Left)
-      .column("architecture", TextTable::Align::Left)
+  table.column("model", TextTable::Align::Left, /*mayShrink=*/false)
+      .column("architecture", TextTable::Align::Left, /*mayShrink=*/false)
       .column("parameters")
       .column("active")
       .column("layers")
@@ -65,12 +65,21 @@ int tessera::modelsCommand(int argc, char **argv) {
 
 int tessera::clustersCommand(int argc, char **argv) {
   static cl::OptionCategory category("tessera clusters");
+  static cl::opt<bool> asJson("json", cl::cat(category),
+                              cl::desc("Every number of every chip, as JSON"));
   if (!parseFlags(category, argc, argv,
                   "lists the chips that clusters are made of\n"))
     return kUsageError;
+  if (asJson) {
+    json::Array list;
+    for (const Chip &chip : builtinChips())
+      list.push_back(toJson(chip));
+    outs() << formatv("{0:2}\n", json::Value(std::move(list)));
+    return 0;
+  }
   printChips(outs());
-  outs() << "\na cluster is CHIP:NODESxGPUS, like h100-sxm:16x8, or a JSON "
-            "file\n";
+  outs() << "\na cluster is CHIP:NODESxGPUS, like h100-sxm:16x8, or a JSON or "
+            "MLIR file (docs/clusters.md)\n";
   return 0;
 }
 

@@ -1,4 +1,5 @@
 //===- PlanCommand.cpp - `tessera plan` -----------------------------------===//
+#include "ClusterFile.h"
 #include "CommandLine.h"
 #include "PlanFlags.h"
 #include "tessera/Pipelines/Commands.h"
@@ -41,6 +42,10 @@ int tessera::planCommand(int argc, char **argv) {
     return kUsageError;
   PlanOptions options;
   options.input = flags.input.read();
+  if (Error error = requireModel(options.input.model))
+    return fail(std::move(error));
+  if (Error error = readClusterFile(options.input.cluster))
+    return fail(std::move(error));
   options.input.fixed = flags.fixed;
   options.objective = flags.objective;
   options.gpusFree = flags.gpusFree;

@@ -11,11 +11,12 @@ namespace tessera {
 /// The question: model, workload and cluster.
 struct PlanInputFlags {
   explicit PlanInputFlags(llvm::cl::OptionCategory &category)
-      : model(llvm::cl::Positional, llvm::cl::Required, llvm::cl::cat(category),
-              llvm::cl::desc("MODEL")),
+      : model(llvm::cl::Positional, llvm::cl::cat(category),
+              llvm::cl::desc("MODEL: a folder, a config.json, the .mlir file "
+                             "of a graph or a shipped name")),
         cluster("cluster", llvm::cl::cat(category),
                 llvm::cl::value_desc("CHIP:NODESxGPUS"),
-                llvm::cl::desc("h100-sxm:16x8, or a JSON file")),
+                llvm::cl::desc("h100-sxm:16x8, or a JSON or MLIR file")),
         sequence("sequence", llvm::cl::init(0), llvm::cl::cat(category),
                  llvm::cl::desc("Tokens of a sequence (default: the model's "
                                 "positions, at most 4096)")),

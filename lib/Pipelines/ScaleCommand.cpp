@@ -2,6 +2,7 @@
 #include "CommandLine.h"
 #include "tessera/Pipelines/Commands.h"
 
+#include "tessera/Hardware/Chip.h"
 #include "tessera/Planning/ScalingLaws.h"
 #include "tessera/Support/Units.h"
 
@@ -16,10 +17,15 @@ struct ScaleFlags {
   cl::opt<std::string> flops{"flops", cl::cat(category), cl::value_desc("C"),
                              cl::desc("Compute budget in FLOPs (5.76e23)")};
   cl::opt<std::string> gpuHours{"gpu-hours", cl::cat(category),
-                                cl::desc("Budget in GPU-hours, with --peak")};
+                                cl::desc("Budget in GPU-hours, with --chip or "
+                                         "--peak")};
+  cl::opt<std::string> chip{
+      "chip", cl::cat(category), cl::value_desc("name"),
+      cl::desc("Chip whose 16-bit peak --gpu-hours is of (h100-sxm; 'tessera "
+               "clusters' lists them)")};
   cl::opt<std::string> peak{
       "peak", cl::cat(category), cl::value_desc("FLOP/s"),
-      cl::desc("Peak of one GPU (989e12), for --gpu-hours")};
+      cl::desc("Peak of one GPU (989e12), instead of --chip")};
   cl::opt<double> mfu{"mfu", cl::init(0.4), cl::cat(category),
                       cl::desc("Model FLOPs utilisation, for --gpu-hours")};
   cl::opt<std::string> parameters{"params", cl::cat(category),
@@ -57,8 +63,19 @@ int tessera::scaleCommand(int argc, char **argv) {
       return fail(std::move(error));
   if (flops && hours)
     return fail("--flops and --gpu-hours both state the budget; give one");
+  if (!flags.chip.empty()) {
+    if (peak)
+      return fail("--chip and --peak both state the peak; give one");
+    Expected<Chip> chip = findChip(flags.chip);
+    if (!chip)
+      return fail(chip.takeError());
+    peak = chip->peak(DataType::BF16);
+  }
   if (hours && !peak)
-    return fail("--gpu-hours needs --peak, the FLOP/s of one GPU");
+    return fail("--gpu-hours needs the GPU: --chip a100-80g-sxm, or --peak, "
+                "its FLOP/s");
+  if (peak && !hours)
+    return fail("--chip and --peak go with --gpu-hours, which is not given");
   if (flags.mfu <= 0 || flags.mfu > 1)
     return fail("--mfu must be above 0 and at most 1, got " +
                 Twine(formatNumber(flags.mfu, 3)));
@@ -67,7 +84,7 @@ int tessera::scaleCommand(int argc, char **argv) {
   if (!flops && options.budget.parameters && options.budget.tokens)
     flops = 6 * *options.budget.parameters * *options.budget.tokens;
   if (!flops)
-    return fail("give a budget: --flops, --gpu-hours with --peak, or --params "
+    return fail("give a budget: --flops, --gpu-hours with --chip, or --params "
                 "with --tokens");
   options.budget.flops = *flops;
   options.budget.inferenceTokens = inference.value_or(0);

@@ -87,6 +87,9 @@ void printChips(llvm::raw_ostream &os);
 /// "memory_bandwidth_gbps" (10^9 bytes per second), "nvlink_gbps", ...
 llvm::Expected<Chip> readChip(const JsonObject &object);
 
+/// The chip in the form that `readChip` reads.
+llvm::json::Object toJson(const Chip &chip);
+
 } // namespace tessera
 
 #endif // TESSERA_HARDWARE_CHIP_H

@@ -9,6 +9,7 @@
 #define TESSERA_HARDWARE_CLUSTER_H
 
 #include "tessera/Hardware/Chip.h"
+#include <map>
 
 namespace tessera {
 
@@ -36,6 +37,10 @@ struct Cluster {
   int nodes = 1;
   int gpusPerNode = 8;
   Network network;
+  /// What the user measured on it, by the cost model's names (ChipConstants):
+  /// replaces the fitted numbers. Hardware does not know the names; the cost
+  /// model checks them.
+  std::map<std::string, double> efficiencies;
 
   int numGPUs() const { return nodes * gpusPerNode; }
   /// Ranks in one NVLink domain, at most the whole cluster.
@@ -50,14 +55,16 @@ struct Cluster {
 /// `nodes` usual servers of the chip; the network is the chip's default.
 Cluster makeCluster(const Chip &chip, int nodes, int gpusPerNode);
 
-/// CHIP:NODESxGPUS ("h100-sxm:16x8", "h100-sxm:128" meaning GPUs), or the path
-/// of a JSON file ending in .json. Fails with the nearest chip name.
+/// CHIP:NODESxGPUS ("h100-sxm:16x8", "h100-sxm:128" meaning GPUs), the path of
+/// a JSON file ending in .json, or JSON text that begins with a brace. Fails
+/// with the nearest chip name.
 llvm::Expected<Cluster> parseCluster(llvm::StringRef spec);
 
 /// A cluster as JSON: "chip" (a name or an object, see readChip), "nodes",
 /// "gpus_per_node", "nvlink_domain", "nics_per_node", "nic_gbps",
 /// "nvlink_latency_us", "nic_latency_us", "nodes_per_leaf",
-/// "spine_oversubscription", "rail_optimized".
+/// "spine_oversubscription", "rail_optimized", "efficiencies" (an object of
+/// numbers, see Cluster::efficiencies).
 llvm::Expected<Cluster> readCluster(const JsonObject &object);
 
 } // namespace tessera

@@ -15,7 +15,7 @@ namespace tessera {
 /// Model, cluster and workload; every text may be empty, which means the
 /// default (see docs/planning.md).
 struct PlanInput {
-  /// Folder, config.json or the name of a shipped model.
+  /// Folder, config.json, `.mlir` file or the name of a shipped model.
   std::string model;
   /// CHIP:NODESxGPUS or a JSON file.
   std::string cluster;

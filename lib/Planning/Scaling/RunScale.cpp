@@ -13,8 +13,7 @@
 
 namespace tessera::scaling {
 
-static void printJson(const Budget &budget,
-                      llvm::ArrayRef<Recommendation> rows,
+static void printJson(const Budget &budget, llvm::ArrayRef<Recommendation> rows,
                       llvm::raw_ostream &os) {
   llvm::json::OStream json(os, 2);
   json.object([&] {
@@ -42,8 +41,8 @@ static void printJson(const Budget &budget,
 static SvgPlot plotOf(const Budget &budget,
                       llvm::ArrayRef<Recommendation> rows) {
   SvgPlot plot;
-  plot.title = "Predicted loss at " + llvm::formatv("{0:e2}", budget.flops).str() +
-               " FLOPs";
+  plot.title = "Predicted loss at " +
+               llvm::formatv("{0:e2}", budget.flops).str() + " FLOPs";
   plot.x = {"parameters", /*log=*/true};
   plot.y = {"loss (nats per token)", /*log=*/false};
   double low = INFINITY, high = 0;
@@ -60,20 +59,26 @@ static SvgPlot plotOf(const Budget &budget,
     }
     plot.series.push_back(series);
   };
-  curve("Hoffmann et al. 2022", [](double n, double d) {
-    return hoffmannLoss().loss(n, d);
-  });
-  curve("Besiroglu et al. 2024", [](double n, double d) {
-    return besirogluLoss().loss(n, d);
-  });
+  curve("Hoffmann et al. 2022",
+        [](double n, double d) { return hoffmannLoss().loss(n, d); });
+  curve("Besiroglu et al. 2024",
+        [](double n, double d) { return besirogluLoss().loss(n, d); });
   curve("Kaplan et al. 2020", kaplanLoss);
-  SvgPlot::Series points;
-  points.name = "recommended";
-  points.markers = true;
+  SvgPlot::Series points, others;
+  points.name = "recommended, at the law's loss";
+  others.name = "recommended, on Hoffmann's curve";
+  points.markers = others.markers = true;
   for (const Recommendation &row : rows)
+    // Laws that predict no loss of their own.
     if (row.loss)
       points.points.push_back({row.parameters, *row.loss, row.law});
+    else
+      others.points.push_back({row.parameters,
+                               hoffmannLoss().loss(row.parameters, row.tokens),
+                               row.law});
   plot.series.push_back(points);
+  if (!others.points.empty())
+    plot.series.push_back(others);
   return plot;
 }
 
@@ -105,7 +110,7 @@ llvm::Error runScale(const ScaleOptions &options, llvm::raw_ostream &os) {
       .column("loss");
   if (inference)
     table.column("train FLOPs").column("lifetime FLOPs");
-  table.column("source", TextTable::Align::Left);
+  table.column("source", TextTable::Align::Left, /*mayShrink=*/false);
   for (const Recommendation &row : *rows) {
     std::vector<std::string> cells{
         row.law, formatCount(row.parameters), formatCount(row.tokens),

@@ -2,6 +2,7 @@
 #include "tessera/Planning/ScalingLaws.h"
 
 #include "tessera/Support/Error.h"
+#include "tessera/Support/Units.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -23,14 +24,19 @@ const ParametricLoss &hoffmannLoss() {
   // Section 3.3 and appendix D.3 (rounded as printed).
   static const ParametricLoss fit{"chinchilla-3",
                                   "Hoffmann et al. 2022, approach 3",
-                                  1.69, 406.4, 410.7, 0.34, 0.28};
+                                  1.69,
+                                  406.4,
+                                  410.7,
+                                  0.34,
+                                  0.28};
   return fit;
 }
 
 const ParametricLoss &besirogluLoss() {
   // Table 1, "our estimate".
-  static const ParametricLoss fit{"besiroglu", "Besiroglu et al. 2024",
-                                  1.8172, 482.01, 2085.43, 0.3478, 0.3658};
+  static const ParametricLoss fit{
+      "besiroglu", "Besiroglu et al. 2024", 1.8172, 482.01, 2085.43, 0.3478,
+      0.3658};
   return fit;
 }
 
@@ -85,12 +91,13 @@ Recommendation lifetimeOptimum(const ParametricLoss &fit, double loss,
     double n = std::exp(logN);
     return 6 * n * tokensForLoss(fit, n, loss) + 2 * n * inferenceTokens;
   };
-  double low = std::log(std::pow(fit.a / (loss - fit.irreducible),
-                                 1 / fit.alpha)),
+  double low = std::log(
+             std::pow(fit.a / (loss - fit.irreducible), 1 / fit.alpha)),
          high = std::log(largest);
   const double ratio = (std::sqrt(5.0) - 1) / 2;
   for (int i = 0; i < 200 && high - low > 1e-10; ++i) {
-    double left = high - ratio * (high - low), right = low + ratio * (high - low);
+    double left = high - ratio * (high - low),
+           right = low + ratio * (high - low);
     if (cost(left) <= cost(right))
       high = right;
     else
@@ -109,9 +116,9 @@ llvm::Expected<std::vector<Recommendation>> recommend(const Budget &budget) {
     return makeError(llvm::formatv(
         "compute budget must be a positive number of FLOPs, got {0}", c));
   if (!(budget.tokensPerParameter > 0))
-    return makeError(llvm::formatv(
-        "tokens per parameter must be positive, got {0}",
-        budget.tokensPerParameter));
+    return makeError(
+        llvm::formatv("tokens per parameter must be positive, got {0}",
+                      budget.tokensPerParameter));
   if (inference < 0)
     return makeError(llvm::formatv(
         "inference tokens must not be negative, got {0}", inference));
@@ -121,26 +128,28 @@ llvm::Expected<std::vector<Recommendation>> recommend(const Budget &budget) {
           "a fixed model or token size must be positive, got {0}", *side));
   std::vector<Recommendation> rows;
   if (budget.parameters || budget.tokens) {
-    double n = budget.parameters ? *budget.parameters : c / (6 * *budget.tokens);
+    double n =
+        budget.parameters ? *budget.parameters : c / (6 * *budget.tokens);
     double d = budget.tokens ? *budget.tokens : c / (6 * n);
     if (budget.parameters && budget.tokens &&
         std::abs(6 * n * d / c - 1) > 0.01)
       return makeError(llvm::formatv(
           "6 x {0} parameters x {1} tokens is {2:e3} FLOPs, the budget is "
           "{3:e3}; give two of the three",
-          n, d, 6 * n * d, c));
+          formatCount(n), formatCount(d), 6 * n * d, c));
     for (const ParametricLoss *fit : {&hoffmannLoss(), &besirogluLoss()})
-      rows.push_back(make(fit->name, fit->source, n, d, fit->loss(n, d),
-                          inference));
+      rows.push_back(
+          make(fit->name, fit->source, n, d, fit->loss(n, d), inference));
     rows.push_back(make("kaplan", "Kaplan et al. 2020, equation 1.5", n, d,
                         kaplanLoss(n, d), inference));
     return rows;
   }
 
   for (const PowerLaw &law : kApproaches) {
-    double n = law.anchorParameters * std::pow(c / law.anchorFlops, law.exponent);
-    rows.push_back(make(law.name, law.source, n, c / (6 * n), std::nullopt,
-                        inference));
+    double n =
+        law.anchorParameters * std::pow(c / law.anchorFlops, law.exponent);
+    rows.push_back(
+        make(law.name, law.source, n, c / (6 * n), std::nullopt, inference));
   }
   for (const ParametricLoss *fit : {&hoffmannLoss(), &besirogluLoss()}) {
     double n = fit->optimalParameters(c), d = c / (6 * n);
@@ -158,7 +167,7 @@ llvm::Expected<std::vector<Recommendation>> recommend(const Budget &budget) {
     double n = std::sqrt(c / (6 * budget.tokensPerParameter));
     rows.push_back(make(
         "ratio",
-        llvm::formatv("{0} tokens per parameter", budget.tokensPerParameter)
+        llvm::formatv("{0:f1} tokens per parameter", budget.tokensPerParameter)
             .str(),
         n, c / (6 * n), std::nullopt, inference));
   }

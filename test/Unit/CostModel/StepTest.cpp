@@ -14,6 +14,33 @@ TEST(Overlap, HidesAtMostTheComputeAndItsShare) {
   EXPECT_DOUBLE_EQ(exposedTime(0.0, 10.0, 1.0, 0.2), 0.0);
 }
 
+TEST(MeasuredEfficiencies, ReplaceTheFittedOnes) {
+  Cluster cluster = llvm::cantFail(parseCluster("h100-sxm:2x8"));
+  ChipConstants fitted = llvm::cantFail(makeStepModel(cluster, "nemo")).chip;
+  cluster.efficiencies = {{"matmul16", 0.5}, {"kernel_gap", 0.0}};
+  ChipConstants chip = llvm::cantFail(makeStepModel(cluster, "nemo")).chip;
+  EXPECT_NE(fitted.matmul16, 0.5);
+  EXPECT_DOUBLE_EQ(chip.matmul16, 0.5);
+  EXPECT_DOUBLE_EQ(chip.kernelGap, 0.0);
+  EXPECT_DOUBLE_EQ(chip.nic, fitted.nic);
+
+  auto message = [&](const char *name, double value) {
+    cluster.efficiencies = {{name, value}};
+    return llvm::toString(makeStepModel(cluster, "nemo").takeError());
+  };
+  EXPECT_EQ(message("matmul61", 0.5).substr(0, 73),
+            "cluster: unknown efficiency 'matmul61'; did you mean 'matmul16'? "
+            "(known: ")
+      << message("matmul61", 0.5);
+  EXPECT_EQ(message("matmul16", 1.5), "cluster: efficiency 'matmul16' should "
+                                      "be above 0 and at most 1, got 1.500000");
+  EXPECT_EQ(message("nic", 0), "cluster: efficiency 'nic' should be above 0 "
+                               "and at most 1, got 0.000000");
+  EXPECT_EQ(message("kernel_gap", 2),
+            "cluster: efficiency 'kernel_gap' should be seconds from 0 to "
+            "0.001, got 2.000000");
+}
+
 TEST(Chunks, SurplusGoesToTheMiddle) {
   auto sizes = [](int layers, int chunks) {
     auto c = evenChunks(layers, chunks);

@@ -109,6 +109,22 @@ TEST(ClusterFile, ChipOfOnesOwnAndOversubscription) {
   EXPECT_DOUBLE_EQ(c.network.spineOversubscription, 2);
 }
 
+TEST(ClusterFile, MeasuredEfficienciesAndTextInPlace) {
+  Cluster c = cantFail(parseCluster(
+      R"({"chip": "h100", "efficiencies": {"matmul16": 0.7, "nic": 0.5}})"));
+  EXPECT_EQ(c.efficiencies.size(), 2u);
+  EXPECT_DOUBLE_EQ(c.efficiencies["matmul16"], 0.7);
+  EXPECT_EQ(
+      toString(
+          parseCluster(R"({"chip": "h100", "efficiencies": 3})").takeError()),
+      "cluster: field 'efficiencies' should be an object, got 3");
+  EXPECT_EQ(
+      toString(parseCluster(R"({"chip": "h100", "efficiencies": {"nic": "x"}})")
+                   .takeError()),
+      "cluster: efficiencies: field 'nic' should be a number, got "
+      "\"x\"");
+}
+
 TEST(ClusterFile, MistakesAreNamed) {
   auto error = [](StringRef text) {
     return toString(fromJson(text).takeError());
