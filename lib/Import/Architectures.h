@@ -31,6 +31,9 @@ RotaryConfig readRotary(const ConfigReader &reader, const ModelConfig &config,
 std::string readActivation(const ConfigReader &reader, llvm::StringRef name,
                            llvm::StringRef otherwise);
 
+/// Hidden size, layers, heads and vocabulary by their usual names; all needed.
+void readSizes(const ConfigReader &reader, ModelConfig &config);
+
 /// Width of a head where heads share the hidden size; fails where they cannot.
 int64_t readHeadDim(const ConfigReader &reader, const ModelConfig &config,
                     llvm::StringRef hiddenName, llvm::StringRef headsName);

@@ -31,12 +31,9 @@ static void refuseVariants(const ConfigReader &reader) {
 }
 
 void tessera::readBert(const ConfigReader &reader, ModelConfig &config) {
-  config.hidden = reader.integer({"hidden_size"}, 768);
-  config.layers = reader.integer({"num_hidden_layers"}, 12, 1, kMaxLayers);
-  config.heads = reader.integer({"num_attention_heads"}, 12);
+  readSizes(reader, config);
   config.kvHeads = config.heads;
-  config.vocab = reader.integer({"vocab_size"}, 30522);
-  config.intermediate = reader.integer({"intermediate_size"}, 3072);
+  config.intermediate = reader.integer({"intermediate_size"});
   config.maxPositions = reader.integer({"max_position_embeddings"}, 512);
   config.headDim =
       readHeadDim(reader, config, "hidden_size", "num_attention_heads");

@@ -30,17 +30,17 @@ static LinearRef linear(StringRef symbol, StringRef path, int64_t out,
 static LatentConfig readLatent(const ConfigReader &reader,
                                const ModelConfig &config, double std) {
   LatentConfig latent;
-  latent.kvRank = reader.integer({"kv_lora_rank"}, 512);
-  latent.nopeDim = reader.integer({"qk_nope_head_dim"}, 128);
-  latent.ropeDim = reader.integer({"qk_rope_head_dim"}, 64);
-  latent.valueDim = reader.integer({"v_head_dim"}, 128);
+  latent.kvRank = reader.integer({"kv_lora_rank"});
+  latent.nopeDim = reader.integer({"qk_nope_head_dim"});
+  latent.ropeDim = reader.integer({"qk_rope_head_dim"});
+  latent.valueDim = reader.integer({"v_head_dim"});
   bool bias = reader.boolean("attention_bias", false);
   int64_t width = config.heads * (latent.nopeDim + latent.ropeDim);
   // Null: queries are projected at once (DeepSeek-V2-Lite).
   if (reader.isNull("q_lora_rank")) {
     latent.q = linear("q", "self_attn.q_proj", width, config.hidden, std);
   } else {
-    int64_t rank = reader.integer({"q_lora_rank"}, 1536);
+    int64_t rank = reader.integer({"q_lora_rank"});
     latent.qDown =
         linear("q_down", "self_attn.q_a_proj", rank, config.hidden, std, bias);
     latent.qNorm =
@@ -62,10 +62,9 @@ static ExpertsConfig readExperts(const ConfigReader &reader,
                                  const ModelConfig &config, bool isV3,
                                  double std) {
   ExpertsConfig experts;
-  experts.experts = reader.integer({"n_routed_experts"}, isV3 ? 256 : 64);
-  experts.topK = reader.integer({"num_experts_per_tok"}, isV3 ? 8 : 6);
-  experts.intermediate =
-      reader.integer({"moe_intermediate_size"}, isV3 ? 2048 : 1407);
+  experts.experts = reader.integer({"n_routed_experts"});
+  experts.topK = reader.integer({"num_experts_per_tok"});
+  experts.intermediate = reader.integer({"moe_intermediate_size"});
   experts.scoring = isV3 ? "sigmoid" : "softmax";
   experts.normalize = reader.boolean("norm_topk_prob", isV3);
   experts.scale = reader.number({"routed_scaling_factor"}, isV3 ? 2.5 : 1.0);
@@ -120,14 +119,9 @@ static ExpertsConfig readExperts(const ConfigReader &reader,
 
 void tessera::readDeepSeek(const ConfigReader &reader, ModelConfig &config) {
   bool isV3 = config.architecture == "DeepseekV3ForCausalLM";
-  config.hidden = reader.integer({"hidden_size"}, isV3 ? 7168 : 4096);
-  config.layers =
-      reader.integer({"num_hidden_layers"}, isV3 ? 61 : 32, 1, kMaxLayers);
-  config.heads = reader.integer({"num_attention_heads"}, isV3 ? 128 : 32);
+  readSizes(reader, config);
   config.kvHeads = config.heads;
-  config.vocab = reader.integer({"vocab_size"}, isV3 ? 129280 : 32000);
-  config.intermediate =
-      reader.integer({"intermediate_size"}, isV3 ? 18432 : 11008);
+  config.intermediate = reader.integer({"intermediate_size"});
   config.maxPositions =
       reader.integer({"max_position_embeddings"}, isV3 ? 4096 : 2048);
   config.normEps = reader.number({"rms_norm_eps"}, 1e-6, 0.0);

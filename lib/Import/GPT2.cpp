@@ -15,13 +15,13 @@ using namespace tessera;
 using llvm::StringRef;
 
 void tessera::readGPT2(const ConfigReader &reader, ModelConfig &config) {
-  config.hidden = reader.integer({"n_embd", "hidden_size"}, 768);
-  config.layers =
-      reader.integer({"n_layer", "num_hidden_layers"}, 12, 1, kMaxLayers);
-  config.heads = reader.integer({"n_head", "num_attention_heads"}, 12);
-  config.vocab = reader.integer({"vocab_size"}, 50257);
+  config.hidden = reader.integer({"n_embd", "hidden_size"});
+  config.layers = reader.integer({"n_layer", "num_hidden_layers"}, std::nullopt,
+                                 1, kMaxLayers);
+  config.heads = reader.integer({"n_head", "num_attention_heads"});
+  config.vocab = reader.integer({"vocab_size"});
   config.maxPositions =
-      reader.integer({"n_positions", "max_position_embeddings"}, 1024);
+      reader.integer({"n_positions", "max_position_embeddings"});
   config.intermediate = reader.integer({"n_inner"}, 4 * config.hidden);
   config.kvHeads = config.heads;
   config.headDim = readHeadDim(reader, config, "n_embd", "n_head");

@@ -14,11 +14,8 @@ using namespace tessera;
 using llvm::StringRef;
 
 void tessera::readGPTNeoX(const ConfigReader &reader, ModelConfig &config) {
-  config.hidden = reader.integer({"hidden_size"}, 6144);
-  config.layers = reader.integer({"num_hidden_layers"}, 44, 1, kMaxLayers);
-  config.heads = reader.integer({"num_attention_heads"}, 64);
-  config.vocab = reader.integer({"vocab_size"}, 50432);
-  config.intermediate = reader.integer({"intermediate_size"}, 24576);
+  readSizes(reader, config);
+  config.intermediate = reader.integer({"intermediate_size"});
   config.maxPositions = reader.integer({"max_position_embeddings"}, 2048);
   config.kvHeads = config.heads;
   config.headDim =

@@ -19,12 +19,8 @@ using llvm::StringRef;
 using llvm::Twine;
 
 void tessera::readGopher(const ConfigReader &reader, ModelConfig &config) {
-  config.hidden = reader.integer({"hidden_size"});
-  config.layers =
-      reader.integer({"num_hidden_layers"}, std::nullopt, 1, kMaxLayers);
-  config.heads = reader.integer({"num_attention_heads"});
+  readSizes(reader, config);
   config.kvHeads = config.heads;
-  config.vocab = reader.integer({"vocab_size"}, 32000);
   config.intermediate =
       reader.integer({"intermediate_size"}, 4 * config.hidden);
   config.maxPositions = reader.integer({"max_position_embeddings"}, 2048);

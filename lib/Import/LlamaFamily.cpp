@@ -15,9 +15,10 @@ using llvm::StringRef;
 using llvm::Twine;
 
 namespace {
-/// What the architectures take where config.json does not say.
+/// What the architectures take where config.json does not say. Sizes it must
+/// say: `save_pretrained` always writes them.
 struct Defaults {
-  int64_t vocab, intermediate, maxPositions;
+  int64_t maxPositions;
   int64_t kvHeads; ///< 0: as many as heads
   int64_t headDim; ///< 0: hidden / heads
 };
@@ -25,16 +26,16 @@ struct Defaults {
 
 static Defaults defaultsOf(StringRef architecture) {
   if (architecture == "MistralForCausalLM")
-    return {32000, 14336, 131072, 8, 0};
+    return {131072, 8, 0};
   if (architecture == "MixtralForCausalLM")
-    return {32000, 14336, 131072, 8, 0};
+    return {131072, 8, 0};
   if (architecture == "Qwen3MoeForCausalLM")
-    return {151936, 6144, 32768, 4, 0};
+    return {32768, 4, 0};
   if (architecture == "Qwen2ForCausalLM")
-    return {151936, 22016, 32768, 32, 0};
+    return {32768, 32, 0};
   if (architecture == "Qwen3ForCausalLM")
-    return {151936, 22016, 32768, 32, 128};
-  return {32000, 11008, 2048, 0, 0};
+    return {32768, 32, 128};
+  return {2048, 0, 0};
 }
 
 /// Qwen: with `use_sliding_window` the layers that `layer_types` lists, or
@@ -80,12 +81,8 @@ void tessera::readLlamaFamily(const ConfigReader &reader, ModelConfig &config) {
   bool isLlama = name == "LlamaForCausalLM";
   Defaults defaults = defaultsOf(name);
 
-  config.hidden = reader.integer({"hidden_size"}, 4096);
-  config.layers = reader.integer({"num_hidden_layers"}, 32, 1, kMaxLayers);
-  config.heads = reader.integer({"num_attention_heads"}, 32);
-  config.vocab = reader.integer({"vocab_size"}, defaults.vocab);
-  config.intermediate =
-      reader.integer({"intermediate_size"}, defaults.intermediate);
+  readSizes(reader, config);
+  config.intermediate = reader.integer({"intermediate_size"});
   config.maxPositions =
       reader.integer({"max_position_embeddings"}, defaults.maxPositions);
   config.kvHeads =

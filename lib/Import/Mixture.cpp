@@ -58,16 +58,15 @@ void tessera::readMixture(const ConfigReader &reader, ModelConfig &config) {
   bool isMixtral = config.architecture == "MixtralForCausalLM";
   double std = reader.number({"initializer_range"}, 0.02, 0.0);
   ExpertsConfig experts;
-  experts.experts = isMixtral ? reader.integer({"num_local_experts"}, 8)
-                              : reader.integer({"num_experts"}, 128);
-  experts.topK = reader.integer({"num_experts_per_tok"}, isMixtral ? 2 : 8);
+  experts.experts =
+      reader.integer({isMixtral ? "num_local_experts" : "num_experts"});
+  experts.topK = reader.integer({"num_experts_per_tok"});
   if (experts.topK > experts.experts)
     reader.failField("num_experts_per_tok",
                      "(" + Twine(experts.topK) + ") exceeds the " +
                          Twine(experts.experts) + " experts");
-  experts.intermediate = isMixtral
-                             ? config.intermediate
-                             : reader.integer({"moe_intermediate_size"}, 768);
+  experts.intermediate = isMixtral ? config.intermediate
+                                   : reader.integer({"moe_intermediate_size"});
   // Mixtral's softmax over the chosen logits is the normalised one over all.
   experts.normalize = isMixtral || reader.boolean("norm_topk_prob", false);
   const std::string mlp = std::string("model.layers.{layer}.") +

@@ -121,6 +121,14 @@ std::string tessera::readActivation(const ConfigReader &reader, StringRef name,
   return kind.str();
 }
 
+void tessera::readSizes(const ConfigReader &reader, ModelConfig &config) {
+  config.hidden = reader.integer({"hidden_size"});
+  config.layers =
+      reader.integer({"num_hidden_layers"}, std::nullopt, 1, kMaxLayers);
+  config.heads = reader.integer({"num_attention_heads"});
+  config.vocab = reader.integer({"vocab_size"});
+}
+
 int64_t tessera::readHeadDim(const ConfigReader &reader,
                              const ModelConfig &config, StringRef hiddenName,
                              StringRef headsName) {

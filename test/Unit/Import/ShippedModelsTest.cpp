@@ -97,9 +97,10 @@ TEST(ShippedModels, EveryOneIsComparedWithAPublishedCount) {
 int64_t countGopher(int64_t hidden, int64_t ffn, int64_t head, int64_t heads,
                     int64_t layers) {
   llvm::json::Object config{
-      {"model_type", "gopher"},       {"hidden_size", hidden},
-      {"intermediate_size", ffn},     {"head_dim", head},
-      {"num_attention_heads", heads}, {"num_hidden_layers", layers}};
+      {"model_type", "gopher"},     {"vocab_size", 32000},
+      {"hidden_size", hidden},      {"intermediate_size", ffn},
+      {"head_dim", head},           {"num_attention_heads", heads},
+      {"num_hidden_layers", layers}};
   return llvm::cantFail(
              parseModelConfig(llvm::json::Value(std::move(config)), "family"))
       .numParameters();
