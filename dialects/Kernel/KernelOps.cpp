@@ -188,17 +188,24 @@ static LogicalResult verifyInPlace(LaunchOp op) {
 LogicalResult LaunchOp::verify() {
   if (failed(verifyInPlace(*this)))
     return failure();
-  auto checkDims = [&](StringRef what,
-                       ArrayRef<int64_t> dims) -> LogicalResult {
+  auto checkDims = [&](StringRef what, ArrayRef<int64_t> dims,
+                       std::array<int64_t, 3> most) -> LogicalResult {
     if (dims.size() != 3)
       return emitOpError() << what << " must have 3 sizes, got " << dims.size();
-    for (int64_t size : dims)
+    for (auto [size, limit] : llvm::zip_equal(dims, most)) {
       if (size < 1)
         return emitOpError() << what << " sizes must be positive, got " << size;
+      if (size > limit)
+        return emitOpError()
+               << what << " sizes must be at most " << most[0] << ", "
+               << most[1] << ", " << most[2] << ", got " << size;
+    }
     return success();
   };
-  if (failed(checkDims("grid", getGrid())) ||
-      failed(checkDims("block", getBlock())))
+  // CUDA C++ Programming Guide, technical specifications per compute
+  // capability: maximum dimensions of a grid and of a block.
+  if (failed(checkDims("grid", getGrid(), {INT32_MAX, 65535, 65535})) ||
+      failed(checkDims("block", getBlock(), {1024, 1024, 64})))
     return failure();
   int64_t threads = getBlock()[0] * getBlock()[1] * getBlock()[2];
   if (threads > 1024)

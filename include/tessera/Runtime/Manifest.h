@@ -58,6 +58,8 @@
 //                      equal (op, communicator, dtype, count) may be listed
 //                      in one entry or several
 //   kernels            [string], for people
+//   images             [string], optional, for people: device images, as
+//                      "cubin sm_80" or "ptx sm_90"
 //   virtual            {cpu, features: [string], instrumented}, absent without
 //                      virtual-GPU code: the CPU it was compiled for, those of
 //                      its features that are looked for at the start (names of
@@ -158,6 +160,7 @@ struct Manifest {
   std::vector<RotaryTable> tables;
   std::vector<ExpectedCollective> collectives;
   std::vector<std::string> kernels;
+  std::vector<std::string> images;
   std::optional<VirtualCode> virtualCode;
 
   int64_t ranks() const;

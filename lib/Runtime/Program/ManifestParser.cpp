@@ -300,6 +300,9 @@ Manifest Parser::parse() {
     m.collectives.push_back(collective(n));
   for (const Node &n : root.at("kernels").list())
     m.kernels.push_back(n.text());
+  if (root.has("images"))
+    for (const Node &n : root.at("images").list())
+      m.images.push_back(n.text());
   if (root.has("virtual")) {
     Node node = root.at("virtual");
     m.virtualCode = VirtualCode();

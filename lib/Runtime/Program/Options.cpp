@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Options.h"
+#include "../EditDistance.h"
 
 #include <algorithm>
 #include <charconv>
@@ -115,27 +116,10 @@ const std::vector<Option> &table() {
   return options;
 }
 
-size_t distance(const std::string &a, const std::string &b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j)
-    row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      size_t next = std::min(
-          {row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
-      diagonal = row[j];
-      row[j] = next;
-    }
-  }
-  return row[b.size()];
-}
-
 std::string nearest(const std::string &name) {
   const Option *best = nullptr;
   for (const Option &o : table())
-    if (!best || distance(name, o.name) < distance(name, best->name))
+    if (!best || editDistance(name, o.name) < editDistance(name, best->name))
       best = &o;
   return best->name;
 }

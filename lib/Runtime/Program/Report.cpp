@@ -147,6 +147,7 @@ std::string describeText(const Manifest &manifest, bool json) {
     root["parameter_bytes"] = manifest.parameterBytes;
     root["arena_bytes"] = manifest.arenaBytes;
     root["kernels"] = manifest.kernels;
+    root["images"] = manifest.images;
     if (const auto &code = manifest.virtualCode)
       root["virtual"] = {{"cpu", code->cpu},
                          {"features", code->features},
@@ -176,6 +177,8 @@ std::string describeText(const Manifest &manifest, bool json) {
     out << "collective "
         << callText(manifest, {c.op, c.communicator, c.dtype, c.count}) << ": "
         << c.calls << " calls\n";
+  for (const std::string &image : manifest.images)
+    out << "image " << image << "\n";
   if (const auto &code = manifest.virtualCode)
     out << "virtual GPU on CPU " << code->cpu
         << (code->instrumented ? ", instrumented\n" : "\n");

@@ -1,7 +1,7 @@
 //===- ManifestFacts.cpp - what the manifest says of compiled kernels -----===//
 //
 // `schedule` writes the manifest before kernels are compiled; what is only
-// known then is added to the JSON here: the key "virtual" of
+// known then is added to the JSON here: the keys "images" and "virtual" of
 // tessera/Runtime/Manifest.h.
 //
 //===----------------------------------------------------------------------===//
@@ -10,7 +10,7 @@
 #include "tessera/Runtime/ProgramFile.h"
 #include "tessera/Target/VirtualTarget.h"
 
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -31,6 +31,7 @@ LogicalResult tessera::addManifestFacts(ModuleOp module) {
   llvm::SetVector<StringRef> features;
   std::vector<HostCpu> cpus; // owns what `features` refers to
   bool instrumented = true;
+  std::vector<std::string> images;
   for (auto binary : module.getOps<gpu::BinaryOp>())
     for (auto object : binary.getObjects().getAsRange<gpu::ObjectAttr>())
       if (auto target =
@@ -42,9 +43,13 @@ LogicalResult tessera::addManifestFacts(ModuleOp module) {
           return binary.emitError() << "virtual GPU: " << why;
         cpus.push_back(std::move(*host));
         instrumented &= target.getInstrument();
+      } else if (auto chip =
+                     dyn_cast<NVVM::NVVMTargetAttr>(object.getTarget())) {
+        bool cubin = object.getFormat() == gpu::CompilationTarget::Binary;
+        std::string image = (cubin ? "cubin " : "ptx ") + chip.getChip().str();
+        if (!llvm::is_contained(images, image))
+          images.push_back(image);
       }
-  if (cpus.empty())
-    return success();
   for (const HostCpu &host : cpus)
     for (const std::string &feature : host.needed)
       features.insert(feature);
@@ -56,10 +61,13 @@ LogicalResult tessera::addManifestFacts(ModuleOp module) {
     return global.emitError()
            << "'" << kManifestSymbol << "' is no JSON object";
   }
-  (*json->getAsObject())["virtual"] = llvm::json::Object{
-      {"cpu", cpus.front().name},
-      {"features", llvm::json::Array(features.getArrayRef())},
-      {"instrumented", instrumented}};
+  llvm::json::Object &manifest = *json->getAsObject();
+  manifest["images"] = llvm::json::Array(images);
+  if (!cpus.empty())
+    manifest["virtual"] = llvm::json::Object{
+        {"cpu", cpus.front().name},
+        {"features", llvm::json::Array(features.getArrayRef())},
+        {"instrumented", instrumented}};
   std::string changed = llvm::formatv("{0}", *json).str();
   changed.push_back('\0');
   global.setGlobalType(LLVM::LLVMArrayType::get(

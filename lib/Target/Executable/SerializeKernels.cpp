@@ -11,6 +11,8 @@
 #include "tessera/Target/VirtualTarget.h"
 
 #include "mlir/IR/Threading.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_SERIALIZEKERNELS
@@ -36,6 +38,8 @@ struct SerializeKernels
     SmallVector<gpu::GPUModuleOp> modules(
         getOperation().getOps<gpu::GPUModuleOp>());
     bool assemble = !ptxOnly && !findPtxas().empty();
+    if (!assemble && !ptxOnly)
+      remarkOnPtx(modules);
     for (gpu::GPUModuleOp module : modules)
       if (failed(serialize(module, assemble)))
         return signalPassFailure();
@@ -43,10 +47,26 @@ struct SerializeKernels
       signalPassFailure();
   }
 
+  void remarkOnPtx(ArrayRef<gpu::GPUModuleOp> modules);
   LogicalResult serialize(gpu::GPUModuleOp module, bool assemble);
   LogicalResult compile(Task &task, bool assemble, DictionaryAttr properties);
 };
 } // namespace
+
+/// Says, once, that there is no ptxas.
+void SerializeKernels::remarkOnPtx(ArrayRef<gpu::GPUModuleOp> modules) {
+  llvm::SetVector<StringRef> chips;
+  for (gpu::GPUModuleOp module : modules)
+    if (ArrayAttr targets = module.getTargetsAttr())
+      for (auto target : targets.getAsRange<Attribute>())
+        if (auto nvvm = dyn_cast<NVVM::NVVMTargetAttr>(target))
+          chips.insert(nvvm.getChip());
+  if (!chips.empty())
+    getOperation().emitRemark()
+        << "no ptxas found: the executable carries PTX for "
+        << llvm::join(chips, ", ")
+        << ", which the driver compiles when the program starts";
+}
 
 LogicalResult SerializeKernels::compile(Task &task, bool assemble,
                                         DictionaryAttr properties) {
@@ -93,9 +113,6 @@ LogicalResult SerializeKernels::serialize(gpu::GPUModuleOp module,
     OpBuilder::atBlockEnd(task.holder->getBody()).clone(*module);
     tasks.push_back(std::move(task));
   }
-  if (!assemble && !ptxOnly)
-    module.emitRemark("no ptxas found: the executable holds PTX, which the "
-                      "driver compiles when the program starts");
   // Every object names the kernels in launch order.
   OpBuilder builder(module);
   SmallVector<Attribute> names;
