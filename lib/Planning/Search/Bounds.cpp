@@ -13,6 +13,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 using namespace llvm;
 using namespace tessera;
@@ -21,39 +22,47 @@ int64_t tessera::microBatches(const Layout &l, const Workload &w) {
   return std::max<int64_t>(1, w.globalBatch / (l.dp * l.microBatch));
 }
 
-static std::vector<bool> pinnedBlocks(const ModelFeatures &f) {
-  std::vector<bool> pinned(f.blocks.size(), false);
+SmallVector<bool, 5> tessera::pinnedBlocks(const ModelFeatures &f) {
+  SmallVector<bool, 5> pinned(f.blocks.size(), false);
   for (const BlockCall &call : f.calls)
     if (call.pinned)
       pinned[call.block] = true;
   return pinned;
 }
 
-BlockSecondsList tessera::relaxedBlockSeconds(const ModelFeatures &f,
-                                              const Layout &layout,
-                                              const Workload &workload,
-                                              const StepModel &given) {
+BlockSeconds tessera::relaxedSeconds(const BlockFeatures &block, bool pinned,
+                                     const Layout &layout,
+                                     const Workload &workload,
+                                     const StepModel &given) {
   const StepModel *model = &given;
   Layout relaxed = layout;
-  StepModel fused;
+  std::optional<StepModel> fused;
   if (layout.zeroStage >= 2) {
     relaxed.zeroStage = 0;
     // Sharded gradients are added up by their shards or not at all.
     if (!model->traits.fusedGradientAccumulation) {
       fused = *model;
-      fused.traits.fusedGradientAccumulation = true;
-      model = &fused;
+      fused->traits.fusedGradientAccumulation = true;
+      model = &*fused;
     }
   }
-  std::vector<bool> pinned = pinnedBlocks(f);
+  if (pinned)
+    relaxed.recompute = RecomputeKind::None;
+  BlockTime t = blockTime(block, relaxed, workload, *model);
+  double forward = t.forward.total(), backward = t.backward.total();
+  return {forward, backward, t.recompute.total(), forward - t.forward.host,
+          backward - t.backward.host};
+}
+
+BlockSecondsList tessera::relaxedBlockSeconds(const ModelFeatures &f,
+                                              const Layout &layout,
+                                              const Workload &workload,
+                                              const StepModel &model) {
+  SmallVector<bool, 5> pinned = pinnedBlocks(f);
   BlockSecondsList out;
-  for (size_t i = 0; i < f.blocks.size(); ++i) {
-    relaxed.recompute = pinned[i] ? RecomputeKind::None : layout.recompute;
-    BlockTime t = blockTime(f.blocks[i], relaxed, workload, *model);
-    double forward = t.forward.total(), backward = t.backward.total();
-    out.push_back({forward, backward, t.recompute.total(),
-                   forward - t.forward.host, backward - t.backward.host});
-  }
+  for (size_t i = 0; i < f.blocks.size(); ++i)
+    out.push_back(
+        relaxedSeconds(f.blocks[i], pinned[i], layout, workload, model));
   return out;
 }
 
@@ -103,38 +112,45 @@ BlockSecondsList tessera::withSharding(const BlockSecondsList &times,
   return out;
 }
 
-ModelFeatures tessera::innerFloor(ModelFeatures out) {
-  for (BlockFeatures &b : out.blocks) {
-    llvm::erase_if(b.ops, [](const OpFeature &op) {
-      return op.kernel == KernelClass::Gather;
-    });
-    for (OpFeature &op : b.ops)
-      if (op.kernel == KernelClass::Matmul ||
-          op.kernel == KernelClass::GroupedMatmul)
-        op.backward.bytesRead = op.backward.bytesWritten = 0;
-    llvm::erase_if(b.collectives, [](const CollectiveFeature &c) {
-      return c.axis == ParallelAxis::EP || c.axis == ParallelAxis::ETP;
-    });
-    // No pass that adds gradients up.
-    b.denseParameters = b.expertParameters = 0;
-  }
-  return out;
+BlockFeatures tessera::innerFloor(BlockFeatures b) {
+  llvm::erase_if(b.ops, [](const OpFeature &op) {
+    return op.kernel == KernelClass::Gather;
+  });
+  for (OpFeature &op : b.ops)
+    if (op.kernel == KernelClass::Matmul ||
+        op.kernel == KernelClass::GroupedMatmul)
+      op.backward.bytesRead = op.backward.bytesWritten = 0;
+  llvm::erase_if(b.collectives, [](const CollectiveFeature &c) {
+    return c.axis == ParallelAxis::EP || c.axis == ParallelAxis::ETP;
+  });
+  // No pass that adds gradients up.
+  b.denseParameters = b.expertParameters = 0;
+  return b;
 }
 
 MeshWork tessera::meshWork(const ModelFeatures &f,
                            const BlockSecondsList &times) {
   MeshWork w;
-  w.cheapestLayer = w.cheapestForward = 1e30;
+  w.boundaryBytes = f.boundaryBytes;
+  w.cheapestLayer = w.cheapestForward = w.leastDense = w.leastExpert = 1e30;
   for (const BlockCall &call : f.calls) {
     const BlockSeconds &t = times[call.block];
-    w.total += call.count * (t.forward + t.backward);
+    const BlockFeatures &b = f.blocks[call.block];
+    double both = t.forward + t.backward;
+    w.total += call.count * both;
     if (call.pinned) {
-      if (w.cheapestLayer < 1e30)
-        w.head += call.count * (t.forward + t.backward);
+      bool begins = w.layers == 0;
+      (begins ? w.first : w.head) += call.count * both;
+      if (begins)
+        w.firstDense += call.count * double(b.denseParameters);
       continue;
     }
-    w.cheapestLayer = std::min(w.cheapestLayer, t.forward + t.backward);
+    w.layers += call.count;
+    w.cheapestLayer = std::min(w.cheapestLayer, both);
     w.cheapestForward = std::min(w.cheapestForward, t.forward);
+    w.dearestLayer = std::max(w.dearestLayer, both);
+    w.leastDense = std::min(w.leastDense, double(b.denseParameters));
+    w.leastExpert = std::min(w.leastExpert, double(b.expertParameters));
   }
   return w;
 }
@@ -147,11 +163,11 @@ struct Transfer {
 };
 } // namespace
 
-static Transfer transferOf(const ModelFeatures &f, const Layout &l,
+static Transfer transferOf(int64_t boundaryBytes, const Layout &l,
                            const StepModel &model) {
   if (l.pp <= 1)
     return {};
-  double transfer = collectiveTime(CollectiveKind::SendRecv, f.boundaryBytes,
+  double transfer = collectiveTime(CollectiveKind::SendRecv, boundaryBytes,
                                    groupOf(ParallelAxis::PP, l, model.cluster),
                                    model.cluster, model.chip)
                         .seconds;
@@ -205,35 +221,76 @@ static double withJitter(double seconds, const PlanProblem &p) {
   return seconds * (1.0 + p.model.stack.jitter * std::log2(nodes));
 }
 
-double tessera::meshBound(const MeshWork &w, const ModelFeatures &f,
-                          const Layout &l, const PlanProblem &p) {
+/// Does the step take the passes in an order that depends on their times?
+static bool mayBeZeroBubble(const PlanProblem &p) {
+  return p.zeroBubble ||
+         p.fixed.get(Choice::Schedule) == int64_t(ScheduleKind::ZeroBubble);
+}
+
+/// The timeline's share of meshBound.
+static double timelineBound(const MeshWork &w, const Layout &l,
+                            const PlanProblem &p) {
   double m = double(microBatches(l, p.workload));
-  double occupied = transferOf(f, l, p.model).occupied;
-  int layers = f.numLayers();
-  double mean = m * (w.total / l.pp + 2 * occupied);
+  double occupied = transferOf(w.boundaryBytes, l, p.model).occupied;
+  bool zeroBubble = mayBeZeroBubble(p);
   // Averaged over the stages, (pp-1)/2 chunks of at least a layer lie before.
-  bool zeroBubble = p.zeroBubble || p.fixed.get(Choice::Schedule) ==
-                                        int64_t(ScheduleKind::ZeroBubble);
   double before = zeroBubble ? w.cheapestForward + occupied
                              : w.cheapestLayer + 2 * occupied;
-  double fill = (l.pp - 1) * 0.5 * before;
+  double mean = m * (w.total / l.pp + 2 * occupied) + (l.pp - 1) * 0.5 * before;
   // Layers are whole. Either a stage has one more than the fullest of an even
   // split, or as many stages as the even split says have that many; the last of
   // them lies behind the others, and if all have, the last has the head too.
-  int fullest = (layers + l.pp - 1) / l.pp;
-  int full = layers - l.pp * (fullest - 1);
+  int fullest = (w.layers + l.pp - 1) / l.pp;
+  int full = w.layers - l.pp * (fullest - 1);
   double more = m * ((fullest + 1) * w.cheapestLayer + 2 * occupied);
   double even = m * (fullest * w.cheapestLayer + 2 * occupied +
                      (full == l.pp ? w.head : 0)) +
                 (full - 1) * before;
-  return withJitter(std::max(mean + fill, std::min(more, even)), p);
+  double bound = std::max(mean, std::min(more, even));
+  // One chunk on each stage: a stage begins behind the whole work of those
+  // before it, w(s) <= (T - w(0) - ... - w(s-1)) / m, so the work of all is at
+  // most T (1 - (1 - 1/m)^pp).
+  bool virtualStages = int64_t(m) % l.pp == 0 && 2 * l.pp <= w.layers;
+  if (l.pp > 1 && !virtualStages && !zeroBubble)
+    bound = std::max(bound, (w.total + 2 * occupied * l.pp) /
+                                (1.0 - std::pow(1.0 - 1.0 / m, l.pp)));
+  return bound;
+}
+
+double tessera::meshBound(const MeshWork &w, const Layout &l,
+                          const PlanProblem &p) {
+  return withJitter(timelineBound(w, l, p), p);
+}
+
+double tessera::meshBoundToTheEnd(const MeshWork &w, const Layout &l,
+                                  const PlanProblem &p) {
+  double timeline = timelineBound(w, l, p);
+  auto tail = [&](int layers) {
+    return tailSeconds(w.firstDense + layers * w.leastDense,
+                       layers * w.leastExpert, l, p);
+  };
+  if (l.pp == 1)
+    return withJitter(timeline + tail(w.layers), p);
+  // Either the first stage has `least` layers or more, or the others share what
+  // it leaves them.
+  double m = double(microBatches(l, p.workload)), bound = timeline;
+  int even = w.layers / l.pp;
+  for (int least : {even, std::max(1, even * 3 / 4)}) {
+    int left = w.layers - (least - 1);
+    int others = (left + l.pp - 2) / (l.pp - 1);
+    double shared = std::max(
+        others * w.cheapestLayer,
+        (w.total - w.first - (least - 1) * w.dearestLayer) / (l.pp - 1));
+    bound = std::max(bound, std::min(m * shared, timeline + tail(least)));
+  }
+  return withJitter(bound, p);
 }
 
 double tessera::layoutBound(const BlockSecondsList &times,
                             const ModelFeatures &f, const Layout &l,
                             const PlanProblem &p) {
   double m = double(microBatches(l, p.workload));
-  auto [occupied, delay] = transferOf(f, l, p.model);
+  auto [occupied, delay] = transferOf(f.boundaryBytes, l, p.model);
   int chunks = l.pp * l.vpp;
   SmallVector<double, 32> forward(chunks, occupied), backward(chunks, occupied);
   SmallVector<int, 8> even;

@@ -20,21 +20,27 @@ struct BlockSeconds {
 };
 using BlockSecondsList = llvm::SmallVector<BlockSeconds, 5>;
 
-/// Times of all blocks without what ZeRO 2 and 3 communicate, which is all of a
-/// block's time that depends on dp. Pinned blocks do not recompute.
+/// Time of a block without what ZeRO 2 and 3 communicate, which is all of it
+/// that depends on dp. Pinned blocks do not recompute.
+BlockSeconds relaxedSeconds(const BlockFeatures &block, bool pinned,
+                            const Layout &layout, const Workload &workload,
+                            const StepModel &model);
+/// The same for all blocks.
 BlockSecondsList relaxedBlockSeconds(const ModelFeatures &features,
                                      const Layout &layout,
                                      const Workload &workload,
                                      const StepModel &model);
+/// Which blocks are pinned.
+llvm::SmallVector<bool, 5> pinnedBlocks(const ModelFeatures &features);
 
 /// Adds what ZeRO 2 or 3 exposes at least under the layout's sharding group.
 BlockSecondsList withSharding(const BlockSecondsList &times,
                               const ModelFeatures &features,
                               const Layout &layout, const PlanProblem &problem);
 
-/// What is left of the features under any dispatcher and any sharding (see
+/// What is left of a block under any dispatcher and any sharding (see
 /// FeatureProvider).
-ModelFeatures innerFloor(ModelFeatures features);
+BlockFeatures innerFloor(BlockFeatures block);
 
 /// A microbatch's work, independent of dp, pp and all inner choices but the
 /// sharding class and the dispatcher.
@@ -43,6 +49,12 @@ struct MeshWork {
   double cheapestLayer = 0;   ///< forward and backward
   double cheapestForward = 0; ///< forward of a layer
   double head = 0;            ///< forward and backward of what ends the model
+  double first = 0;           ///< the same of what begins it
+  double dearestLayer = 0;    ///< forward and backward
+  int layers = 0;
+  int64_t boundaryBytes = 0;
+  /// Parameters of what begins the model and, at least, of a layer.
+  double firstDense = 0, leastDense = 0, leastExpert = 0;
 };
 MeshWork meshWork(const ModelFeatures &features, const BlockSecondsList &times);
 
@@ -51,8 +63,13 @@ int64_t microBatches(const Layout &layout, const Workload &workload);
 
 /// No layout of this mesh takes less, whatever its schedule, recomputation and
 /// partition.
-double meshBound(const MeshWork &work, const ModelFeatures &features,
-                 const Layout &mesh, const PlanProblem &problem);
+double meshBound(const MeshWork &work, const Layout &mesh,
+                 const PlanProblem &problem);
+
+/// The same with what follows the last backward pass, under the layout's
+/// sharding: dearer to ask for, and closer.
+double meshBoundToTheEnd(const MeshWork &work, const Layout &mesh,
+                         const PlanProblem &problem);
 
 /// The same for a layout with all its choices made; `times` are its blocks'
 /// with what sharding adds.

@@ -1,5 +1,6 @@
 //===- Expansion.cpp - what meshes share, and all layouts of one ----------===//
 #include "Expansion.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 
 using namespace llvm;
@@ -14,53 +15,113 @@ int MeshCache::shardingClass(const Layout &l) const {
   return l.zeroStage == 2 && pass ? 1 : 0;
 }
 
-MeshCache::Entry &MeshCache::entry(const Layout &l) {
-  int sharding = shardingClass(l);
-  size_t key = hash_combine(l.tp, l.cp, int(l.contextKind), l.ep, l.etp,
-                            l.sequenceParallel, l.microBatch, sharding,
-                            l.pp == 1, int(l.dispatcher));
-  auto same = [&](const Layout &o) {
-    return o.tp == l.tp && o.cp == l.cp && o.contextKind == l.contextKind &&
-           o.ep == l.ep && o.etp == l.etp &&
-           o.sequenceParallel == l.sequenceParallel &&
-           o.microBatch == l.microBatch && o.dispatcher == l.dispatcher &&
-           (o.pp == 1) == (l.pp == 1) && shardingClass(o) == sharding;
-  };
-  auto &bucket = table[key];
-  for (const std::unique_ptr<Entry> &e : bucket)
-    if (same(e->key))
-      return *e;
-  ModelFeatures f = provider.features(l);
-  auto e = std::make_unique<Entry>();
-  e->key = l;
-  e->small = condensed(f);
-  Layout plain = l;
-  plain.recompute = RecomputeKind::None;
-  e->times[0] = relaxedBlockSeconds(f, plain, problem.workload, model);
-  e->has[0] = true;
-  e->work = meshWork(f, e->times[0]);
-  if (sharding == 0) {
-    ModelFeatures least = innerFloor(std::move(f));
-    e->floor = meshWork(
-        least, relaxedBlockSeconds(least, plain, problem.workload, model));
-  }
-  bucket.push_back(std::move(e));
-  return *bucket.back();
+static bool sameDense(const Layout &a, const Layout &b) {
+  return a.tp == b.tp && a.cp == b.cp && a.contextKind == b.contextKind &&
+         a.sequenceParallel == b.sequenceParallel &&
+         a.microBatch == b.microBatch && (a.pp == 1) == (b.pp == 1);
 }
 
-const BlockSecondsList &MeshCache::relaxed(Entry &e, const Layout &layout) {
-  int kind = static_cast<int>(layout.recompute);
-  if (!e.has[kind]) {
-    e.times[kind] = relaxedBlockSeconds(provider.features(layout), layout,
-                                        problem.workload, model);
-    e.has[kind] = true;
+static uint64_t denseHash(const Layout &l, int sharding) {
+  return hash_combine(l.tp, l.cp, int(l.contextKind), l.sequenceParallel,
+                      l.microBatch, sharding, l.pp == 1);
+}
+
+/// The place in `table` of what `matches`, or where it is to go.
+template <typename T, typename Matches>
+static T *&placeOf(DenseMap<uint64_t, T *> &table, uint64_t hash,
+                   Matches matches) {
+  // DenseMap keeps the two largest keys for itself.
+  for (hash >>= 1;; ++hash) {
+    T *&place = table[hash];
+    if (!place || matches(*place))
+      return place;
   }
-  return e.times[kind];
+}
+
+MeshCache::BlockPair MeshCache::timesOf(const ModelFeatures &f, size_t block,
+                                        bool pinned, const Layout &plain,
+                                        int sharding) {
+  const BlockFeatures &b = f.blocks[block];
+  auto compute = [&] {
+    BlockPair pair;
+    pair.work = relaxedSeconds(b, pinned, plain, problem.workload, model);
+    if (sharding == 0)
+      pair.floor =
+          relaxedSeconds(innerFloor(b), pinned, plain, problem.workload, model);
+    return pair;
+  };
+  if (b.expertParameters > 0)
+    return compute();
+  DenseEntry *&known =
+      placeOf(denseTable, denseHash(plain, sharding), [&](const DenseEntry &e) {
+        return sameDense(e.key, plain) && shardingClass(e.key) == sharding;
+      });
+  if (!known) {
+    denseEntries.push_back({plain, {}});
+    known = &denseEntries.back();
+  }
+  if (known->blocks.size() <= block)
+    known->blocks.resize(block + 1);
+  std::optional<BlockPair> &pair = known->blocks[block];
+  if (!pair)
+    pair = compute();
+  return *pair;
+}
+
+MeshCache::Entry &MeshCache::entry(const Layout &l) {
+  int sharding = shardingClass(l);
+  uint64_t hash =
+      hash_combine(denseHash(l, sharding), l.ep, l.etp, int(l.dispatcher));
+  Entry *&known = placeOf(table, hash, [&](const Entry &e) {
+    return sameDense(e.key, l) && e.key.ep == l.ep && e.key.etp == l.etp &&
+           e.key.dispatcher == l.dispatcher && shardingClass(e.key) == sharding;
+  });
+  if (known)
+    return *known;
+  ModelFeatures f = provider.features(l);
+  entries.emplace_back();
+  Entry &e = entries.back();
+  known = &e;
+  e.key = l;
+  Layout plain = l;
+  plain.recompute = RecomputeKind::None;
+  SmallVector<bool, 5> pinned = pinnedBlocks(f);
+  BlockSecondsList least;
+  for (size_t i = 0; i < f.blocks.size(); ++i) {
+    BlockPair t = timesOf(f, i, pinned[i], plain, sharding);
+    e.times.push_back(t.work);
+    least.push_back(t.floor);
+  }
+  e.work = meshWork(f, e.times);
+  e.floor = meshWork(f, least);
+  return e;
+}
+
+MeshCache::Details &MeshCache::details(const Layout &l) {
+  Entry &e = entry(l);
+  if (!e.details) {
+    e.details = std::make_unique<Details>();
+    e.details->small = condensed(provider.features(l));
+    e.details->times[0] = e.times;
+  }
+  return *e.details;
+}
+
+const ModelFeatures &MeshCache::features(const Layout &layout) {
+  return details(layout).small;
+}
+
+const BlockSecondsList &MeshCache::relaxed(Details &d, const Layout &layout) {
+  int kind = static_cast<int>(layout.recompute);
+  if (d.times[kind].empty())
+    d.times[kind] = relaxedBlockSeconds(provider.features(layout), layout,
+                                        problem.workload, model);
+  return d.times[kind];
 }
 
 const BlockSecondsList &MeshCache::times(const Layout &l) {
-  Entry &e = entry(l);
-  const BlockSecondsList &plain = relaxed(e, l);
+  Details &d = details(l);
+  const BlockSecondsList &plain = relaxed(d, l);
   if (l.zeroStage < 2)
     return plain;
   // Schedules and partitions of one mesh come one after another.
@@ -70,35 +131,41 @@ const BlockSecondsList &MeshCache::times(const Layout &l) {
   key.schedule = ScheduleKind::OneFOneB;
   key.recomputeLayers = 0;
   if (sharded.empty() || key != shardedFor) {
-    sharded = withSharding(plain, e.small, l, problem);
+    sharded = withSharding(plain, d.small, l, problem);
     shardedFor = std::move(key);
   }
   return sharded;
 }
 
 const SmallVector<int, 8> &MeshCache::balanced(const Layout &l, int chunks) {
-  Entry &e = entry(l);
-  auto &table = e.balanced[static_cast<int>(l.recompute)];
+  Details &d = details(l);
+  auto &table = d.balanced[static_cast<int>(l.recompute)];
   auto [at, isNew] = table.try_emplace(chunks);
   if (isNew)
-    at->second = balancedChunks(relaxed(e, l), e.small, chunks);
+    at->second = balancedChunks(relaxed(d, l), d.small, chunks);
   return at->second;
 }
 
-double MeshCache::bound(const Layout &mesh) {
-  Entry &e = entry(mesh);
-  if (mesh.zeroStage < 2)
-    return meshBound(e.work, e.small, mesh, problem);
+double MeshCache::bound(const Layout &mesh, double limit) {
+  double plain = meshBound(entry(mesh).work, mesh, problem);
+  if (mesh.zeroStage < 2 || plain >= limit)
+    return plain;
   const BlockSecondsList &t = times(mesh);
+  const ModelFeatures &f = features(mesh);
   // Without a pipeline only recomputation is left to choose.
-  if (mesh.pp == 1)
-    return layoutBound(t, e.small, mesh, problem);
-  return meshBound(meshWork(e.small, t), e.small, mesh, problem);
+  return mesh.pp == 1 ? layoutBound(t, f, mesh, problem)
+                      : meshBound(meshWork(f, t), mesh, problem);
+}
+
+double MeshCache::boundToTheEnd(const Layout &mesh) {
+  if (mesh.zeroStage < 2)
+    return meshBoundToTheEnd(entry(mesh).work, mesh, problem);
+  const BlockSecondsList &t = times(mesh);
+  return meshBoundToTheEnd(meshWork(features(mesh), t), mesh, problem);
 }
 
 double MeshCache::floor(const Layout &mesh) {
-  Entry &e = entry(mesh);
-  return meshBound(e.floor, e.small, mesh, problem);
+  return meshBound(entry(mesh).floor, mesh, problem);
 }
 
 bool tessera::forEachFamily(MeshCache &cache, const InnerChoices &choices,

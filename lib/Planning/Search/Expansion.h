@@ -10,9 +10,11 @@
 
 #include "Bounds.h"
 #include "Space.h"
+#include "llvm/ADT/DenseMap.h"
+#include <deque>
 #include <map>
 #include <memory>
-#include <unordered_map>
+#include <optional>
 
 namespace tessera {
 
@@ -25,38 +27,59 @@ public:
   MeshCache(const MeshCache &) = delete;
 
   /// What memoryUse and layoutBound read of the features (see condensed).
-  const ModelFeatures &features(const Layout &layout) {
-    return entry(layout).small;
-  }
+  const ModelFeatures &features(const Layout &layout);
   /// Block times for the layout's recomputation, with what its sharding adds;
   /// valid until the next call.
   const BlockSecondsList &times(const Layout &layout);
   /// The balanced partition into `chunks` under the layout's recomputation.
   const llvm::SmallVector<int, 8> &balanced(const Layout &layout, int chunks);
-  /// Least time of any layout with this mesh, dispatcher and sharding.
-  double bound(const Layout &mesh);
+  /// Least time of any layout with this mesh, dispatcher and sharding, without
+  /// what follows the last backward pass and with it. Any bound from `limit` on
+  /// will do where it is that high.
+  double bound(const Layout &mesh, double limit = 1e300);
+  double boundToTheEnd(const Layout &mesh);
   /// The same for any dispatcher and sharding.
   double floor(const Layout &mesh);
 
 private:
+  /// What expanded meshes need besides.
+  struct Details {
+    ModelFeatures small;
+    BlockSecondsList times[3]; ///< empty: not asked for yet
+    std::map<int, llvm::SmallVector<int, 8>> balanced[3]; ///< by chunks
+  };
   struct Entry {
     Layout key;
-    ModelFeatures small;
-    bool has[3] = {};
-    BlockSecondsList times[3];
-    std::map<int, llvm::SmallVector<int, 8>> balanced[3]; ///< by chunks
+    BlockSecondsList times; ///< without recomputation
     MeshWork work, floor;
+    std::unique_ptr<Details> details;
   };
+  /// A block's times without recomputation, and their floor.
+  struct BlockPair {
+    BlockSeconds work, floor;
+  };
+  /// Those of the blocks without experts.
+  struct DenseEntry {
+    Layout key;
+    llvm::SmallVector<std::optional<BlockPair>, 4> blocks;
+  };
+
   Entry &entry(const Layout &layout);
-  const BlockSecondsList &relaxed(Entry &entry, const Layout &layout);
+  Details &details(const Layout &layout);
+  const BlockSecondsList &relaxed(Details &details, const Layout &layout);
+  BlockPair timesOf(const ModelFeatures &features, size_t block, bool pinned,
+                    const Layout &layout, int sharding);
   int shardingClass(const Layout &layout) const;
 
   const PlanProblem &problem;
   const FeatureProvider &provider;
   StepModel model;
   MatmulTimes matmuls;
-  std::unordered_map<size_t, llvm::SmallVector<std::unique_ptr<Entry>, 1>>
-      table;
+  /// By hash; an entry whose place is taken lies at the next one that is free.
+  llvm::DenseMap<uint64_t, Entry *> table;
+  llvm::DenseMap<uint64_t, DenseEntry *> denseTable;
+  std::deque<Entry> entries;
+  std::deque<DenseEntry> denseEntries;
   /// The last sharded times that were asked for.
   Layout shardedFor;
   BlockSecondsList sharded;

@@ -20,6 +20,13 @@ static std::string quoted(StringRef text) {
   return out + "'";
 }
 
+/// As --cluster takes it: the user's file, or the cluster that was chosen.
+static std::string clusterOf(const PlanSession &s) {
+  return StringRef(s.clusterText).ends_with(".json")
+             ? s.clusterText
+             : s.problem.model.cluster.str();
+}
+
 /// The export format of the software that a plan is for, and its file.
 static std::pair<StringRef, StringRef> formatOf(StringRef stack) {
   if (stack == "torchtitan")
@@ -39,7 +46,9 @@ std::string tessera::whyNotCompiled(const PlanSession &s, const Layout &l) {
   if (s.config.latent)
     return "the compiler has no kernels for latent attention yet";
   Expected<CompilerMesh> mesh = compilerMesh(l);
-  return mesh ? "" : toString(mesh.takeError());
+  return mesh ? ""
+              : toString(mesh.takeError()) +
+                    " (plan with --fix pp=1,cp=1,zero=1 to keep to that)";
 }
 
 std::vector<NextStep> tessera::nextSteps(const PlanSession &s,
@@ -69,7 +78,7 @@ std::vector<NextStep> tessera::nextSteps(const PlanSession &s,
     same += " --stack " + p.stack;
   steps.push_back(
       {"compare your own", "tessera explain " + model + " --cluster " +
-                               quoted(s.clusterText) + same + " --layout \"" +
+                               quoted(clusterOf(s)) + same + " --layout \"" +
                                other.str() + "\""});
   return steps;
 }

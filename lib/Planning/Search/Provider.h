@@ -12,7 +12,8 @@ namespace tessera {
 /// the search relies on it when it shares them between layouts. It bounds what
 /// the dispatcher and sharding can bring by one set of features (innerFloor),
 /// so these may change only: ops of class Gather, collectives of the axes ep
-/// and etp, and the bytes of the backward pass of matrix products.
+/// and etp, and the bytes of the backward pass of matrix products. A block
+/// without expert parameters does not depend on ep, etp and the dispatcher.
 class FeatureProvider {
 public:
   virtual ~FeatureProvider() = default;

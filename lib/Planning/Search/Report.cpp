@@ -79,7 +79,11 @@ static void printStudies(const PlanReport &r, raw_ostream &out) {
       out << "this layout takes " << formatDuration(s.planned) << " ("
           << formatPercent(s.planned / best - 1) << " more)";
     else
-      out << "this layout no longer fits";
+      out << "this layout no longer fits (" << formatBytes(s.plannedBytes)
+          << ")";
+    if (s.largestSkew > 0)
+      out << "; it fits up to " << formatNumber(s.largestSkew, 2)
+          << " times the mean";
     if (s.sameLayout)
       out << " and stays the best";
     else if (s.best)
@@ -106,21 +110,34 @@ static void printSizes(const PlanReport &r, raw_ostream &out) {
   if (r.sizes.empty())
     return;
   const ClusterChoice *best = bestOf(r.sizes);
-  out << "\nnumber of GPUs by " << nameOf(r.objective) << ":\n";
+  out << "\nnumber of GPUs by " << nameOf(r.objective)
+      << ", the same global batch for each:\n";
   TextTable table;
-  table.column("GPUs").column("step").column("GPU-hours/1T tokens");
+  table.column("GPUs").column("step").column("tokens/s/GPU");
+  table.column("GPU-hours/1T").column("MWh/1T");
+  if (r.gpuHourPrice > 0)
+    table.column("cost/1T");
   table.column("layout", Align::Left, /*mayShrink=*/false);
   const Workload &w = r.session.problem.workload;
+  double watts = r.session.problem.model.cluster.chip.powerWatts * kPUE;
   double batch = double(w.globalBatch) * double(w.sequence);
   for (const ClusterChoice &c : r.sizes) {
-    if (!c.best) {
-      table.row({std::to_string(c.gpus), "", "", "does not fit"});
-      continue;
+    std::vector<std::string> row = {std::to_string(c.gpus)};
+    if (c.best) {
+      double seconds = c.best->step.seconds;
+      double hours = double(c.gpus) * seconds / batch * 1e12 / 3600;
+      row.insert(row.end(), {formatDuration(seconds),
+                             formatNumber(batch / seconds / double(c.gpus), 0),
+                             formatNumber(hours, 0),
+                             formatNumber(hours * watts / 1e6, 1)});
+      if (r.gpuHourPrice > 0)
+        row.push_back(formatCount(hours * r.gpuHourPrice));
+      row.push_back(c.best->layout.str() + (&c == best ? "  <- best" : ""));
+    } else {
+      row.resize(r.gpuHourPrice > 0 ? 6 : 5);
+      row.push_back("does not fit");
     }
-    double hours = double(c.gpus) * c.best->step.seconds / batch * 1e12 / 3600;
-    table.row({std::to_string(c.gpus), formatDuration(c.best->step.seconds),
-               formatNumber(hours, 0),
-               c.best->layout.str() + (&c == best ? "  <- best" : "")});
+    table.row(row);
   }
   table.print(out);
 }
@@ -193,6 +210,9 @@ json::Value tessera::toJson(const PlanReport &r) {
     json::Object o{{"question", s.question}, {"same_layout", s.sameLayout}};
     if (s.planned > 0)
       o["planned_step_seconds"] = s.planned;
+    o["planned_memory_bytes"] = s.plannedBytes;
+    if (s.largestSkew > 0)
+      o["largest_skew_that_fits"] = s.largestSkew;
     if (s.best) {
       o["best_layout"] = toJson(s.best->layout);
       o["best_step_seconds"] = s.best->step.seconds;

@@ -61,6 +61,13 @@ public:
       return ranked.back().step.seconds;
     return incumbent > 0 ? incumbent : 1e300;
   }
+  /// The same for layouts of the mesh of `layout`.
+  double threshold(const Layout &layout) const {
+    for (const Candidate &c : ranked)
+      if (sameMesh(c.layout, layout))
+        return std::min(c.step.seconds, threshold());
+    return threshold();
+  }
   void insert(Candidate candidate) {
     if (candidate.step.seconds >= threshold())
       return;
@@ -98,6 +105,7 @@ struct Node {
   const Layout *layout; ///< in the problem's or the search's pool
   Kind kind;
   bool others = false; ///< of Known
+  bool closer = false; ///< of Plain and Part: the bound has the step's end
 };
 struct Later {
   bool operator()(const Node &a, const Node &b) const {
@@ -118,7 +126,7 @@ public:
     while (!queue.empty()) {
       Node node = queue.top();
       queue.pop();
-      if (!canEnter(node.bound))
+      if (node.bound * (1 - kRounding) >= ranking.threshold())
         break;
       if (o.timeLimit > 0 && elapsed() > o.timeLimit) {
         open = node.bound;
@@ -149,12 +157,16 @@ private:
                                          begin)
         .count();
   }
-  bool canEnter(double bound) const {
-    return bound * (1 - kRounding) < ranking.threshold();
+  bool canEnter(double bound, const Layout &layout) const {
+    return bound * (1 - kRounding) < ranking.threshold(layout);
   }
 
   void process(const Node &node) {
     const Layout &l = *node.layout;
+    if (!canEnter(node.bound, l)) { // its mesh has a better layout
+      certificate.boundCut += node.kind >= Node::Family;
+      return;
+    }
     switch (node.kind) {
     case Node::Known: {
       double bound = node.others ? cache.floor(l) : cache.bound(l);
@@ -162,14 +174,19 @@ private:
                   node.others ? Node::Others : Node::Plain});
       break;
     }
-    case Node::Plain:
-      ++certificate.expanded;
-      expand(l);
-      break;
     case Node::Others:
       divide(l);
       break;
+    case Node::Plain:
     case Node::Part:
+      // Worth a closer bound, and then another turn.
+      if (!node.closer) {
+        double bound = std::max(node.bound, boundToTheEnd(l));
+        if (canEnter(bound, l))
+          queue.push({bound, &l, node.kind, false, true});
+        break;
+      }
+      certificate.expanded += node.kind == Node::Plain;
       expand(l);
       break;
     case Node::Family:
@@ -236,6 +253,20 @@ private:
     queue = Queue(Later(), std::move(nodes));
   }
 
+  /// For the plainest shardings: the least of those that there are.
+  double boundToTheEnd(const Layout &mesh) {
+    if (mesh.zeroStage >= 2)
+      return cache.boundToTheEnd(mesh);
+    double least = 1e300;
+    for (InnerChoices::Sharding s : choicesOf(mesh).shardings)
+      if (s.zero < 2) {
+        Layout l = mesh;
+        l.zeroStage = s.zero;
+        least = std::min(least, cache.boundToTheEnd(l));
+      }
+    return least;
+  }
+
   /// One part for each dispatcher and each sharding; shardings of the optimizer
   /// alone make one together.
   void divide(const Layout &mesh) {
@@ -250,8 +281,8 @@ private:
         l.dispatcher = dispatcher;
         l.zeroStage = s.zero < 2 ? 0 : s.zero;
         l.shardGroup = s.group;
-        double bound = cache.bound(l);
-        if (canEnter(bound))
+        double bound = cache.bound(l, ranking.threshold(l));
+        if (canEnter(bound, l))
           push(bound, Node::Part, l);
       }
     }
@@ -275,7 +306,7 @@ private:
         least.recomputeLayers = 1;
       double bound =
           layoutBound(cache.times(least), cache.features(least), least, p);
-      if (!canEnter(bound))
+      if (!canEnter(bound, l))
         certificate.boundCut += limit + 1;
       else
         push(bound, limit > 0 ? Node::Family : Node::Leaf, l);
@@ -317,7 +348,7 @@ private:
     for (int n = high; n <= last; ++n) {
       l.recomputeLayers = n > limit ? 0 : n;
       double bound = layoutBound(cache.times(l), cache.features(l), l, p);
-      if (canEnter(bound))
+      if (canEnter(bound, l))
         push(bound, Node::Leaf, l);
       else
         ++certificate.boundCut;

@@ -41,20 +41,41 @@ static Sensitivity ask(std::string question, const PlanProblem &changed,
   s.question = std::move(question);
   ClosedFormProvider provider(changed);
   Candidate as = evaluate(changed, provider, planned);
+  s.plannedBytes = as.memory.total();
+  if (s.plannedBytes <= changed.memoryLimit) {
+    s.planned = as.step.seconds;
+    s.best = std::move(as);
+  }
+  for (const Candidate &other : llvm::drop_begin(before.ranked)) {
+    Candidate c = evaluate(changed, provider, other.layout);
+    if (c.memory.total() <= changed.memoryLimit &&
+        (!s.best || c.step.seconds < s.best->step.seconds))
+      s.best = std::move(c);
+  }
+  // Nothing slower than the best of the table is of interest.
   SolverOptions options;
   options.known = &before.bounds;
-  if (as.memory.total() <= changed.memoryLimit) {
-    s.planned = as.step.seconds;
-    // Nothing slower than the plan itself is of interest.
-    options.incumbent = as.step.seconds;
-  }
+  if (s.best)
+    options.incumbent = s.best->step.seconds;
   PlanResult result = solve(changed, provider, options);
   if (!result.ranked.empty())
     s.best = std::move(result.ranked.front());
-  else if (s.planned > 0)
-    s.best = std::move(as);
   s.sameLayout = s.best && s.best->layout == planned;
   return s;
+}
+
+/// The largest expert load under which `layout` fits, below `tooMuch`.
+static double largestSkew(const PlanProblem &p, const Layout &layout,
+                          double tooMuch) {
+  double low = p.expertSkew, high = tooMuch;
+  while (high - low > 0.01) {
+    PlanProblem q = p;
+    q.expertSkew = 0.5 * (low + high);
+    MemoryUse use = memoryUse(ClosedFormProvider(q).features(layout), layout,
+                              q.workload, q.model.cluster);
+    (use.total() <= p.memoryLimit ? low : high) = q.expertSkew;
+  }
+  return low;
 }
 
 std::vector<Sensitivity> tessera::sensitivity(const PlanProblem &p,
@@ -74,8 +95,11 @@ std::vector<Sensitivity> tessera::sensitivity(const PlanProblem &p,
     s.question = "worst routing (" + formatNumber(worst, 1) +
                  " times the mean load on one rank)";
     Candidate as = evaluate(skewed, ClosedFormProvider(skewed), best.layout);
-    if (as.memory.total() <= p.memoryLimit)
+    s.plannedBytes = as.memory.total();
+    if (s.plannedBytes <= p.memoryLimit)
       s.planned = as.step.seconds;
+    else
+      s.largestSkew = largestSkew(p, best.layout, worst);
     out.push_back(std::move(s));
   }
   return out;

@@ -19,6 +19,11 @@ struct Sensitivity {
   std::string question; ///< "network half as fast"
   /// The plan as it is, under the change; 0 where it no longer fits.
   double planned = 0;
+  /// What it needs under the change, in bytes.
+  double plannedBytes = 0;
+  /// For routing: the largest load over the mean under which it fits; 0: not
+  /// asked.
+  double largestSkew = 0;
   /// The best plan under the change; none where nothing fits.
   std::optional<Candidate> best;
   bool sameLayout = false;

@@ -38,6 +38,8 @@ TEST(Bounds, AreAdmissibleForEveryLayout) {
         double slack = 1 + 1e-9;
         EXPECT_LE(bound, c.step.seconds * slack) << l.str();
         EXPECT_LE(cache.bound(part), c.step.seconds * slack) << l.str();
+        part.zeroStage = l.zeroStage;
+        EXPECT_LE(cache.boundToTheEnd(part), c.step.seconds * slack) << l.str();
         EXPECT_LE(floor, c.step.seconds * slack) << l.str();
         EXPECT_LE(stateBound(p, l), c.memory.total() * slack) << l.str();
         tightest = std::max(tightest, bound / c.step.seconds);
