@@ -1,5 +1,6 @@
 //===- Session.cpp - from a user's texts to a checked problem -------------===//
 #include "Session.h"
+#include "Bounds.h"
 #include "tessera/Support/Suggest.h"
 #include "tessera/Support/Units.h"
 #include "llvm/ADT/STLExtras.h"
@@ -126,6 +127,21 @@ int tessera::smallestCluster(const PlanProblem &problem, int limit) {
   return 0;
 }
 
+/// What no layout of the problem can do with less of.
+static double leastState(const PlanProblem &p) {
+  double least = 1e300;
+  forEachMesh(p, p.fixed, [&](const Layout &mesh) {
+    for (InnerChoices::Sharding s : innerChoices(p, p.fixed, mesh).shardings) {
+      Layout l = mesh;
+      l.zeroStage = s.zero;
+      l.shardGroup = s.group;
+      least = std::min(least, stateBound(p, l));
+    }
+    return true;
+  });
+  return least;
+}
+
 std::string tessera::explainNoFit(const PlanProblem &p,
                                   const PlanResult &result) {
   std::string text = p.name + " does not fit " + p.model.cluster.str();
@@ -138,9 +154,11 @@ std::string tessera::explainNoFit(const PlanProblem &p,
             ") needs " + formatBytes(result.nearest->second.total()) +
             " on its fullest GPU, there are " + formatBytes(p.memoryLimit);
   else
-    text += ": weights, gradients, optimizer and one microbatch need more than "
-            "the " +
-            formatBytes(p.memoryLimit) + " of a GPU in every layout";
+    text += ": every layout needs at least " + formatBytes(leastState(p)) +
+            " on its fullest GPU for its share of weights, gradients and "
+            "optimizer and one microbatch, whatever is sharded and recomputed; "
+            "there are " +
+            formatBytes(p.memoryLimit);
   PlanProblem open = p;
   open.fixed = {};
   if (constrained) {

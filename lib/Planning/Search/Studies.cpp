@@ -128,15 +128,13 @@ std::vector<Change> tessera::singleChanges(const PlanProblem &problem,
   const std::pair<const char *, std::vector<Choice>> groups[] = {
       {"the microbatch", {Choice::MicroBatch}},
       {"recomputation", {Choice::Recompute, Choice::RecomputeLayers}},
-      {"virtual stages",
-       {Choice::VPP, Choice::Schedule, Choice::RecomputeLayers}},
+      {"virtual stages", {Choice::VPP, Choice::Schedule}},
       {"sharding", {Choice::Zero, Choice::ShardGroup}},
       {"sequence parallelism", {Choice::SequenceParallel}},
       {"tp against dp",
        {Choice::TP, Choice::DP, Choice::SequenceParallel, Choice::ETP}},
       {"pp against dp",
-       {Choice::PP, Choice::DP, Choice::VPP, Choice::Schedule,
-        Choice::RecomputeLayers}},
+       {Choice::PP, Choice::DP, Choice::VPP, Choice::Schedule}},
       {"cp against dp", {Choice::CP, Choice::DP, Choice::ContextKind}},
       {"ep", {Choice::EP, Choice::ETP}},
       {"the dispatcher", {Choice::Dispatcher}},
@@ -146,7 +144,11 @@ std::vector<Change> tessera::singleChanges(const PlanProblem &problem,
     PlanProblem p = problem;
     for (int i = 0; i < kNumChoices; ++i) {
       auto choice = static_cast<Choice>(i);
-      if (!llvm::is_contained(choices, choice))
+      // A number of layers means something else in other chunks.
+      bool resized = choice == Choice::RecomputeLayers &&
+                     own.layout.recomputeLayers > 0 &&
+                     llvm::is_contained(choices, Choice::VPP);
+      if (!resized && !llvm::is_contained(choices, choice))
         p.fixed.set(choice, valueOf(own.layout, choice));
     }
     SolverOptions options;
