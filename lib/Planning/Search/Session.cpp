@@ -47,6 +47,15 @@ static void fillWorkload(const PlanInput &in, PlanSession &s) {
   p.workload = defaultWorkload(sequence, batch, p.model.traits);
 }
 
+/// The folder's name, or the architecture of a config.json without one.
+static std::string nameOfModel(StringRef path, const ModelConfig &config) {
+  path = path.rtrim('/');
+  if (path == "config.json" || path == "./config.json")
+    return config.architecture;
+  path.consume_back("/config.json");
+  return path.substr(path.rfind('/') + 1).str();
+}
+
 Expected<PlanSession> tessera::makeSession(const PlanInput &in) {
   PlanSession s;
   Expected<ModelConfig> config = readModelConfig(in.model);
@@ -56,9 +65,7 @@ Expected<PlanSession> tessera::makeSession(const PlanInput &in) {
   s.modelText = in.model;
   s.clusterText = in.cluster;
   PlanProblem &p = s.problem;
-  p.name = StringRef(in.model).rtrim('/').rsplit('/').second.empty()
-               ? in.model
-               : StringRef(in.model).rtrim('/').rsplit('/').second.str();
+  p.name = nameOfModel(in.model, s.config);
   if (in.cluster.empty())
     return makeError("give a cluster: --cluster CHIP:NODESxGPUS, like "
                      "h100-sxm:16x8 ('tessera clusters' lists chips)");
