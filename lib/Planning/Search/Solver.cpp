@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 #include "Solver.h"
 #include "Expansion.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <chrono>
@@ -186,7 +187,6 @@ private:
           queue.push({bound, &l, node.kind, false, true});
         break;
       }
-      certificate.expanded += node.kind == Node::Plain;
       expand(l);
       break;
     case Node::Family:
@@ -291,6 +291,11 @@ private:
   /// The layouts with the mesh, dispatcher and sharding of `mesh`; shardings of
   /// the optimizer alone come together.
   void expand(const Layout &mesh) {
+    Layout key = mesh;
+    key.dispatcher = DispatcherKind::AllToAll;
+    key.zeroStage = key.shardGroup = 0;
+    certificate.expanded +=
+        expanded.insert(uint64_t(hash_value(key)) >> 1).second;
     InnerChoices choices = choicesOf(mesh);
     choices.dispatchers.assign(1, mesh.dispatcher);
     if (mesh.zeroStage >= 2)
@@ -369,6 +374,7 @@ private:
   MeshCache cache;
   Queue queue;
   std::deque<Layout> pool;
+  DenseSet<uint64_t> expanded; ///< hashes of meshes
   MeshBounds bounds;
   Certificate certificate;
   std::optional<std::pair<Layout, MemoryUse>> nearest;
