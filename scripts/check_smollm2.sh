@@ -12,7 +12,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${BUILD_DIR:-build}
 folder=${1:-$build/smollm2}
-export PATH=$PWD/$build/bin:$PATH
+export PATH=$(realpath -m "$build/bin"):$PATH
 
 if [ ! -f "$folder/model.safetensors" ]; then
   python3 -m venv "$folder.venv"

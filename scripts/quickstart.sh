@@ -9,7 +9,7 @@ model=test/Data/models/llama-gqa
 
 bash scripts/setup.sh
 echo "building (about ten minutes on two cores the first time) ..."
-bash scripts/build.sh -DTESSERA_ENABLE_TESTS=OFF
+bash scripts/build.sh tessera
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Sets up, builds everything and passes every test: the lit suite, the unit
-# tests, and the Python package from a fresh virtual environment. Ends with one
-# line "N passed, N failed".
+# tests, and the Python package from a fresh virtual environment. Ends with why
+# tests were skipped, if any were, and one line "N passed, N failed".
 set -uo pipefail
 cd "$(dirname "$0")/.."
 build=${BUILD_DIR:-build}
@@ -24,27 +24,11 @@ python_status=0
 if [ -f python/pyproject.toml ]; then
   python3 -m venv "$build/venv" &&
     "$build/venv/bin/pip" install -q "./python[test]" &&
-    TESSERA_BIN=$PWD/$build/bin "$build/venv/bin/python" -m pytest -q python/tests --junitxml "$python_report"
+    TESSERA_BIN=$(realpath "$build/bin") "$build/venv/bin/python" -m pytest -q python/tests --junitxml "$python_report"
   python_status=$?
 fi
 echo "tested in $((SECONDS - started)) s"
 
-python3 - "$report" "$python_report" <<'PY'
-import os, sys
-import xml.etree.ElementTree as ET
-passed = failed = skipped = 0
-for path in sys.argv[1:]:
-    if not os.path.exists(path):
-        continue
-    for case in ET.parse(path).getroot().iter("testcase"):
-        if case.find("failure") is not None or case.find("error") is not None:
-            failed += 1
-        elif case.find("skipped") is not None:
-            skipped += 1
-        else:
-            passed += 1
-print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
-sys.exit(1 if failed or not passed else 0)
-PY
+python3 scripts/test_summary.py "$build" "$report" "$python_report"
 summary=$?
 [ $lit_status -eq 0 ] && [ $python_status -eq 0 ] && [ $summary -eq 0 ]

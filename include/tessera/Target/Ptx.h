@@ -21,7 +21,7 @@ struct KernelResources {
   unsigned spillStoreBytes = 0, spillLoadBytes = 0;
 };
 
-/// The PTX feature string that `chip` needs ("+ptx80" for sm_80 and sm_90):
+/// The PTX feature string that `chip` needs ("+ptx78" for sm_80 and sm_90):
 /// without it LLVM aborts the process on chips newer than its default PTX
 /// version. Empty if the chip is unknown.
 std::string ptxFeaturesForChip(llvm::StringRef chip);

@@ -61,12 +61,12 @@ LogicalResult verifyDeviceModule(gpu::GPUModuleOp module) {
 } // namespace
 
 std::string tessera::ptxFeaturesForChip(StringRef chip) {
-  // PTX ISA, release notes: the version that introduced the chip, or 8.0,
-  // whichever is newer.
+  // PTX ISA, release notes: the version that introduced the chip, or 7.8, which
+  // is what the ptxas of Debian 12's own CUDA toolkit (11.8) takes at most.
   return llvm::StringSwitch<std::string>(chip)
-      .Cases({"sm_70", "sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90",
-              "sm_90a"},
-             "+ptx80")
+      .Cases({"sm_70", "sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90"},
+             "+ptx78")
+      .Case("sm_90a", "+ptx80")
       .Cases({"sm_100", "sm_100a"}, "+ptx86")
       .Cases({"sm_120", "sm_120a"}, "+ptx87")
       .Default("");

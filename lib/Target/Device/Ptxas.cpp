@@ -17,7 +17,7 @@ using namespace llvm;
 namespace {
 
 /// The pip wheel puts ptxas below site-packages of the active virtual
-/// environment or of the Python that is on PATH.
+/// environment, of the Python that is on PATH, or of the user.
 void wheelDirectories(SmallVectorImpl<std::string> &directories) {
   SmallVector<std::string> roots;
   if (auto env = sys::Process::GetEnv("VIRTUAL_ENV"))
@@ -28,6 +28,8 @@ void wheelDirectories(SmallVectorImpl<std::string> &directories) {
     sys::path::remove_filename(prefix);
     roots.push_back(std::string(prefix));
   }
+  if (auto home = sys::Process::GetEnv("HOME"))
+    roots.push_back(*home + "/.local");
   roots.push_back("/usr/local");
   roots.push_back("/usr");
   for (const std::string &root : roots) {
