@@ -35,7 +35,8 @@ quietly() {
 quietly dpkg --configure -a || fail "dpkg cannot finish what was interrupted"
 quietly apt-get -o DPkg::Lock::Timeout=300 update || fail "apt-get update failed"
 for package in "${missing[@]}"; do
-  apt-cache policy "$package" | grep -q '^  Candidate: [^(]' ||
+  policy=$(apt-cache policy "$package")
+  [[ "$policy" =~ Candidate:\ [^\(] ]] ||
     fail "no Debian package '$package' in the apt sources of this machine; clang-22 and LLVM 22 come from Debian 12's security updates (bookworm-security, main)"
 done
 quietly apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "${missing[@]}" || fail "apt-get install failed"
