@@ -7,11 +7,14 @@
 #
 #   scripts/prove-debian.sh [options] ROOT
 #
-# ROOT                  the folder to make; an unpacked, clean root may be there
-#   --toolkit=none      neither nvcc nor ptxas (the default)
-#   --toolkit=pip       ptxas from the pip wheel nvidia-cuda-nvcc, in a virtual environment
-#   --toolkit=debian    Debian's nvidia-cuda-toolkit (non-free; 2 GB to fetch)
-#   --toolkit=FOLDER    a CUDA toolkit of this machine, seen at /usr/local/cuda
+# ROOT                  the folder to make; an unpacked root may be there, and one that
+#                       was used before is brought up to date and used on
+#   --toolkit=KIND,...  with what the two commands are run, one after the other in the
+#                       same root (the first of them sets it up); by default none
+#       none            neither nvcc nor ptxas
+#       pip             ptxas from the pip wheel nvidia-cuda-nvcc, in a virtual environment
+#       FOLDER          a CUDA toolkit of this machine, seen at /usr/local/cuda
+#       debian          Debian's nvidia-cuda-toolkit (non-free; 2 GB to fetch); the last
 #   --user              then both commands as a user who is not root, in a folder with
 #                       a space in its name and with BUILD_DIR elsewhere
 #   --cache=FOLDER      keeps Debian packages and compiled objects there for the next root
@@ -23,13 +26,13 @@
 set -uo pipefail
 
 here=$(cd "$(dirname "$0")/.." && pwd)
-usage() { sed -n 's/^# \{0,1\}//; 2,23p' "${BASH_SOURCE[0]}" >&2; exit 2; }
+usage() { sed -n 's/^# \{0,1\}//; 2,25p' "${BASH_SOURCE[0]}" >&2; exit 2; }
 fail() { echo "prove-debian: $*" >&2; exit 1; }
 
-root='' toolkit=none user='' cache='' mirror=''
+root='' toolkits=(none) user='' cache='' mirror=''
 for argument in "$@"; do
   case $argument in
-    --toolkit=*) toolkit=${argument#*=} ;;
+    --toolkit=*) IFS=, read -ra toolkits <<<"${argument#*=}" ;;
     --user) user=1 ;;
     --cache=*) cache=${argument#*=} ;;
     --mirror=*) mirror=${argument#*=} ;;
@@ -39,10 +42,12 @@ for argument in "$@"; do
 done
 [ -n "$root" ] || usage
 [ "$(id -u)" -eq 0 ] || fail "chroot and mount need root"
-case $toolkit in
-  none | pip | debian) ;;
-  *) [ -x "$toolkit/bin/ptxas" ] || fail "no toolkit '$toolkit': expected none, pip, debian or a folder with bin/ptxas" ;;
-esac
+for toolkit in "${toolkits[@]}"; do
+  case $toolkit in
+    none | pip | debian) ;;
+    *) [ -x "$toolkit/bin/ptxas" ] || fail "no toolkit '$toolkit': expected none, pip, debian or a folder with bin/ptxas" ;;
+  esac
+done
 
 # --- the root ---------------------------------------------------------------
 mkdir -p "$root" && root=$(cd "$root" && pwd) || exit 1
@@ -51,7 +56,6 @@ if [ ! -e "$root/etc/debian_version" ]; then
   debootstrap --variant=minbase bookworm "$root" ${mirror:+"$mirror"} >"$root.debootstrap.log" 2>&1 ||
     fail "debootstrap failed, see $root.debootstrap.log"
 fi
-[ ! -e "$root/root/tessera" ] || fail "'$root' was used before; name another folder"
 mounts=()
 unmount() {
   local i
@@ -75,18 +79,19 @@ for file in /etc/apt/sources.list /etc/apt/sources.list.d/debian.sources; do
   if [ -s "$file" ]; then cp "$file" "$root$file"; fi
 done
 apt-config dump 2>/dev/null | grep -E '^Acquire::(Check-Valid-Until|Check-Date|http)' >"$root/etc/apt/apt.conf.d/90host"
-if [ "$toolkit" = debian ]; then
-  sed -i -E 's/^(Components:.*| *deb .*)\bmain\b/\1main contrib non-free/' "$root"/etc/apt/sources.list* \
-    "$root"/etc/apt/sources.list.d/* 2>/dev/null
-fi
 cp -L /etc/resolv.conf "$root/etc/resolv.conf"
 mkdir -p "$root/usr/local/share/ca-certificates"
 cp -L /usr/local/share/ca-certificates/*.crt "$root/usr/local/share/ca-certificates/" 2>/dev/null
-git clone -q "$here" "$root/root/tessera" || fail "git clone failed"
+if [ -e "$root/root/tessera" ]; then
+  git -C "$root/root/tessera" pull -q --ff-only "$here" HEAD || fail "git pull failed"
+else
+  git clone -q "$here" "$root/root/tessera" || fail "git clone failed"
+fi
 
 # --- what runs in it --------------------------------------------------------
 path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 variables=("PATH=$path")
+versions=()
 inside() { chroot "$root" env -i "${variables[@]}" "$@"; }
 results=() bad=0
 prove() { # TITLE COMMAND...
@@ -117,25 +122,44 @@ check_cubins() { # TREE
   fi
 }
 
-case $toolkit in
-  none)
-    inside bash -c 'type nvcc ptxas' >/dev/null 2>&1 && fail "the root has a CUDA toolkit" ;;
-  pip)
-    inside bash -ec 'apt-get update; DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends python3-venv ca-certificates
-      python3 -m venv /opt/cuda; /opt/cuda/bin/pip install nvidia-cuda-nvcc' >"$root.toolkit.log" 2>&1 ||
-      fail "the wheel was not installed, see $root.toolkit.log"
-    variables=("PATH=/opt/cuda/bin:$path" VIRTUAL_ENV=/opt/cuda) ;;
-  debian)
-    inside bash -ec 'apt-get update; DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends nvidia-cuda-toolkit' \
-      >"$root.toolkit.log" 2>&1 || fail "nvidia-cuda-toolkit was not installed, see $root.toolkit.log" ;;
-  *)
-    attach /usr/local/cuda --bind "$toolkit" ;;
-esac
+enter_toolkit() {
+  case $toolkit in
+    none)
+      inside bash -c 'type nvcc || type ptxas' >/dev/null 2>&1 && fail "the root has a CUDA toolkit" ;;
+    pip)
+      inside bash -ec 'apt-get update; DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends python3-venv ca-certificates
+        python3 -m venv /opt/cuda; /opt/cuda/bin/pip install nvidia-cuda-nvcc' >"$root.toolkit.log" 2>&1 ||
+        fail "the wheel was not installed, see $root.toolkit.log"
+      variables=("PATH=/opt/cuda/bin:$path" VIRTUAL_ENV=/opt/cuda)
+      versions+=("$(inside bash -c '/opt/cuda/bin/pip list 2>/dev/null | grep nvidia-cuda-nvcc')") ;;
+    debian)
+      sed -i -E 's/^(Components:.*| *deb .*)\bmain\b/\1main contrib non-free/' "$root"/etc/apt/sources.list* \
+        "$root"/etc/apt/sources.list.d/* 2>/dev/null
+      inside bash -ec 'apt-get update; DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends nvidia-cuda-toolkit' \
+        >"$root.toolkit.log" 2>&1 || fail "nvidia-cuda-toolkit was not installed, see $root.toolkit.log"
+      versions+=("$(inside dpkg-query -W nvidia-cuda-toolkit)") ;;
+    *)
+      attach /usr/local/cuda --bind "$toolkit"
+      versions+=("$(inside bash -c '/usr/local/cuda/bin/ptxas --version | grep release')") ;;
+  esac
+}
+leave_toolkit() {
+  variables=("PATH=$path")
+  if mountpoint -q "$root/usr/local/cuda"; then
+    umount "$root/usr/local/cuda" && unset 'mounts[-1]' && rmdir "$root/usr/local/cuda"
+  fi
+}
 
-prove "quickstart.sh" bash -c 'cd /root/tessera && scripts/quickstart.sh'
-prove "test.sh" bash -c 'cd /root/tessera && scripts/test.sh'
-prove "quickstart.sh again" bash -c 'cd /root/tessera && scripts/quickstart.sh'
-check_cubins /root/tessera
+first=1
+for toolkit in "${toolkits[@]}"; do
+  enter_toolkit
+  prove "quickstart.sh, toolkit $toolkit" bash -c 'cd /root/tessera && scripts/quickstart.sh'
+  prove "test.sh, toolkit $toolkit" bash -c 'cd /root/tessera && scripts/test.sh'
+  [ -z "$first" ] || prove "quickstart.sh again" bash -c 'cd /root/tessera && scripts/quickstart.sh'
+  first=''
+  check_cubins /root/tessera
+  leave_toolkit
+done
 
 if [ -n "$user" ]; then
   inside useradd -m builder && inside git clone -q --no-hardlinks /root/tessera "/home/builder/a folder" &&
@@ -148,14 +172,8 @@ fi
 
 # --- the result -------------------------------------------------------------
 echo
-echo "Debian $(cat "$root/etc/debian_version"), commit $(git -C "$here" rev-parse --short HEAD), toolkit: $toolkit, $(date -u +%F), $(nproc) cores"
+echo "Debian $(cat "$root/etc/debian_version"), commit $(git -C "$here" rev-parse --short HEAD), $(date -u +%F), $(nproc) cores"
 inside dpkg-query -W -f='${Package} ${Version}; ' clang-22 libmlir-22-dev cmake ninja-build python3
 echo
-case $toolkit in
-  none) ;;
-  pip) inside bash -c '/opt/cuda/bin/pip list 2>/dev/null | grep nvidia-cuda-nvcc' ;;
-  debian) inside dpkg-query -W nvidia-cuda-toolkit ;;
-  *) inside bash -c '/usr/local/cuda/bin/ptxas --version | tail -n 2 | head -n 1' ;;
-esac
-printf '%s\n' "${results[@]}"
+printf '%s\n' ${versions[@]+"${versions[@]}"} "${results[@]}"
 exit $bad
