@@ -37,11 +37,11 @@ def main():
                 skipped.append((case.get("classname"), case.get("name"), skip.get("message")))
             else:
                 passed += 1
-    units = [f"{group.rsplit('/', 1)[-1].split('.', 1)[-1]}.{name}" for group, name, reason in skipped
-             if reason == "User interrupt"]
+    # lit's group is "Tessera-Unit._/BINARYTests/SUITE".
+    full = [f"{group.split('Tests/', 1)[-1]}.{name}" for group, name, _ in skipped]
+    units = [test for test, (_, _, reason) in zip(full, skipped) if reason == "User interrupt"]
     known = unit_reasons(build, units) if units else {}
-    why = collections.Counter(
-        known.get(f"{group.rsplit('/', 1)[-1].split('.', 1)[-1]}.{name}", reason) for group, name, reason in skipped)
+    why = collections.Counter(known.get(test, reason) for test, (_, _, reason) in zip(full, skipped))
     for reason, count in sorted(why.items()):
         print(f"skipped {count}: {reason}")
     print(f"{passed} passed, {failed} failed" + (f", {len(skipped)} skipped" if skipped else ""))
