@@ -137,8 +137,9 @@ static Error readLayout(const Flags &flags, ProgramOptions &program) {
   if (!flags.batch.getNumOccurrences())
     program.batch = mesh->rows;
   if (!mesh->unused.empty())
-    showNotes("the forward pass has no use for " + join(mesh->unused, " and ") +
-              ", which concern the training step");
+    showNotes("only a training step has a use for " +
+              join(mesh->unused, " and ") +
+              "; the forward pass is built without");
   return Error::success();
 }
 

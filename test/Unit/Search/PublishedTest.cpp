@@ -11,6 +11,7 @@
 #include "llvm/ADT/MapVector.h"
 #include <cstdlib>
 #include <gtest/gtest.h>
+#include <map>
 
 using namespace llvm;
 using namespace tessera;
@@ -32,6 +33,7 @@ TEST(Published, BestIsNoSlowerThanWhatWasRun) {
       runs[p.source][p.run].push_back(&p);
   EXPECT_GE(runs.size(), 15u);
   size_t compared = 0, raised = 0, faster = 0;
+  std::map<std::string, size_t> axes;
   for (auto &[name, sourceRuns] : runs) {
     size_t stride = (sourceRuns.size() + kSample - 1) / kSample;
     size_t n = 0;
@@ -50,11 +52,19 @@ TEST(Published, BestIsNoSlowerThanWhatWasRun) {
       EXPECT_LE(r.best->memory.total(),
                 std::max(r.ownBytes, c->cluster.chip.memoryBytes));
       ++compared;
+      axes["cp"] += r.own.cp > 1;
+      axes["ep"] += r.own.ep > 1;
+      axes["tp"] += r.own.tp > 1;
+      axes["pp"] += r.own.pp > 1;
+      axes["vpp"] += r.own.vpp > 1;
+      axes["zero 3"] += r.own.zeroStage == 3;
       raised += r.raisedLimit;
       faster += r.best->step.seconds < 0.99 * r.ownSeconds;
     }
   }
   EXPECT_GE(compared, 60u);
+  for (auto &[axis, count] : axes)
+    EXPECT_GE(count, 5u) << axis;
   // The test would pass on a search that returns what it is given.
   EXPECT_GE(faster, compared / 2);
   EXPECT_LE(raised, compared / 2);
