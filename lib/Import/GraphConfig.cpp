@@ -322,6 +322,9 @@ Value GraphReader::readExperts(RouterOp router) {
       if (auto down = dyn_cast<GroupedLinearOp>(user))
         take(down.getWeight(), experts.down);
   }
+  for (const ParameterRef *weight : {&experts.gate, &experts.up, &experts.down})
+    if (weight->shape.empty())
+      fail("the experts of a router are no gated MLP of three grouped linears");
   config.experts = std::move(experts);
   return router.getX();
 }
@@ -479,6 +482,8 @@ bool GraphReader::read(ModelConfig &out, ImportOptions &options) {
     config.expertLayers.clear();
   readHead(forward);
   readFacts(options);
+  if (config.activation.empty())
+    fail("no activation function was found in the layers");
   if (!failure.empty())
     return false;
   out = std::move(config);
