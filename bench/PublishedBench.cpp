@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Planning/Search/Published.h"
+#include "tessera/Forecast/GraphSource.h"
 #include "tessera/Support/File.h"
 #include "tessera/Support/Table.h"
 #include "tessera/Support/Units.h"
@@ -36,9 +37,10 @@ int main(int argc, char **argv) {
   for (const Point &p : points)
     if (p.complete && StringRef(p.source).contains(only))
       runs[p.run].push_back(&p);
+  RowSources models(makeGraphSource);
   MapVector<StringRef, Counts> sources;
   for (auto &[name, rows] : runs) {
-    Expected<Case> c = makeCase(rows);
+    Expected<Case> c = makeCase(rows, models);
     if (!c) {
       outs() << name << ": " << toString(c.takeError()) << "\n";
       continue;

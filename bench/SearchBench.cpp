@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Planning/Search/Session.h"
+#include "tessera/Forecast/GraphSource.h"
 #include "tessera/Support/Table.h"
 #include "tessera/Support/Units.h"
 #include <ctime>
@@ -39,6 +40,7 @@ int main(int argc, char **argv) {
     PlanInput input;
     input.model = model;
     input.cluster = cluster;
+    input.features = makeGraphSource;
     Expected<PlanSession> session = makeSession(input);
     if (!session) {
       errs() << "error: " << toString(session.takeError()) << "\n";
@@ -48,7 +50,7 @@ int main(int argc, char **argv) {
     options.top = 6;
     std::clock_t begin = std::clock();
     PlanResult r =
-        solve(session->problem, ClosedFormProvider(session->problem), options);
+        solve(session->problem, ModelProvider(session->problem), options);
     double seconds = double(std::clock() - begin) / CLOCKS_PER_SEC;
     const Certificate &c = r.certificate;
     table.row({model, cluster, formatCount(c.space), std::to_string(c.meshes),

@@ -24,8 +24,10 @@ ALLOWED = {
     "Target": {"Support", "Hardware", "Interfaces", "dialects", "Conversion", "Runtime"},
     "Transforms": {"Support", "Hardware", "Interfaces", "dialects", "Analysis", "CostModel",
                    "Planning", "Conversion"},
+    "Forecast": {"Support", "Hardware", "Interfaces", "dialects", "Analysis", "CostModel", "Planning",
+                 "Import", "Transforms"},
     "Pipelines": {"Support", "Hardware", "Interfaces", "dialects", "Analysis", "CostModel", "Planning",
-                  "Import", "Conversion", "Target", "Transforms", "Runtime", "Tuner"},
+                  "Import", "Conversion", "Target", "Transforms", "Forecast", "Runtime", "Tuner"},
     "Tuner": {"Support", "Hardware", "Interfaces", "dialects", "Analysis", "CostModel", "Conversion",
               "Target", "Runtime"},
 }

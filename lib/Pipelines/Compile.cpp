@@ -227,6 +227,11 @@ bool Compilation::emit() {
   if (driver.emit == EmitKind::Mlir) {
     progress.begin("write");
     error = emitModule(*module, driver.output);
+  } else if (driver.emit == EmitKind::Counts ||
+             driver.emit == EmitKind::CountsJson) {
+    progress.begin("count");
+    error =
+        emitCounts(*module, driver.output, driver.emit == EmitKind::CountsJson);
   } else if (driver.emit == EmitKind::Llvm) {
     progress.begin("write");
     error = emitLlvm(*module, driver.output);

@@ -12,6 +12,9 @@
 
 namespace tessera {
 
+/// What one rank's program does, as text or JSON; from `partition` to `tile`.
+std::string emitCounts(mlir::ModuleOp module, const std::string &path,
+                       bool json);
 std::string emitModule(mlir::ModuleOp module, const std::string &path);
 /// The following take a module after the `binary` phase.
 std::string emitLlvm(mlir::ModuleOp module, const std::string &path);

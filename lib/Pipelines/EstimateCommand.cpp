@@ -1,6 +1,7 @@
 //===- EstimateCommand.cpp - `tessera estimate` ---------------------------===//
 #include "ClusterFile.h"
 #include "CommandLine.h"
+#include "ForwardEstimate.h"
 #include "tessera/Pipelines/Commands.h"
 
 #include "tessera/Planning/Plan.h"
@@ -32,6 +33,17 @@ struct EstimateFlags {
   cl::opt<double> tokensPerSecond{"tokens-per-second", cl::init(0),
                                   cl::cat(category),
                                   cl::desc("Of one GPU, in training")};
+  cl::opt<bool> forward{
+      "forward", cl::cat(category),
+      cl::desc("What one rank's forward program does, exactly")};
+  cl::opt<std::string> layout{"layout", cl::cat(category),
+                              cl::value_desc("dp=2,tp=2,sp"),
+                              cl::desc("For --forward")};
+  cl::opt<int64_t> batch{"batch", cl::init(1), cl::cat(category),
+                         cl::desc("For --forward: sequences of all ranks")};
+  cl::opt<std::string> dtype{"dtype", cl::cat(category),
+                             cl::value_desc("f32|bf16"),
+                             cl::desc("For --forward: element type")};
   cl::opt<bool> json{"json", cl::cat(category), cl::desc("As JSON")};
 };
 } // namespace
@@ -41,6 +53,14 @@ int tessera::estimateCommand(int argc, char **argv) {
   if (!parseFlags(flags.category, argc, argv,
                   "sizes of a model, and what training it takes\n"))
     return kUsageError;
+  if (flags.forward)
+    return forwardEstimate({flags.model, flags.layout, flags.sequence,
+                            flags.batch, flags.dtype, flags.json});
+  for (const cl::Option *option : {static_cast<cl::Option *>(&flags.layout),
+                                   static_cast<cl::Option *>(&flags.batch),
+                                   static_cast<cl::Option *>(&flags.dtype)})
+    if (option->getNumOccurrences() > 0)
+      return usage("--" + option->ArgStr + " needs --forward");
   EstimateOptions options;
   options.model = flags.model;
   options.cluster = flags.cluster;

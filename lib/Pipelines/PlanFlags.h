@@ -2,6 +2,7 @@
 #ifndef TESSERA_LIB_PIPELINES_PLANFLAGS_H
 #define TESSERA_LIB_PIPELINES_PLANFLAGS_H
 
+#include "tessera/Forecast/GraphSource.h"
 #include "tessera/Planning/Plan.h"
 
 #include "llvm/Support/CommandLine.h"
@@ -43,6 +44,7 @@ struct PlanInputFlags {
     in.stack = stack;
     in.memory = memory;
     in.expertSkew = skew;
+    in.features = makeGraphSource;
     return in;
   }
 

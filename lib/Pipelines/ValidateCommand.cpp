@@ -2,6 +2,7 @@
 #include "CommandLine.h"
 #include "tessera/Pipelines/Commands.h"
 
+#include "tessera/Forecast/GraphSource.h"
 #include "tessera/Planning/Validate.h"
 
 #include "llvm/Support/raw_ostream.h"
@@ -35,5 +36,6 @@ int tessera::validateCommand(int argc, char **argv) {
   options.source = flags.source;
   options.runs = flags.runs;
   options.json = flags.json;
+  options.features = makeGraphSource;
   return runValidate(options, outs(), errs());
 }

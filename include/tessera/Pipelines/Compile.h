@@ -18,6 +18,8 @@ enum class EmitKind {
   Ptx,   ///< the kernels as PTX
   Cubin, ///< the kernels as cubin
   Exe,   ///< the executable
+  Counts,
+  CountsJson, ///< what one rank's program does, before it has kernels
 };
 
 /// What of a compilation changes the program.

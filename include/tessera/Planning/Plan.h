@@ -7,6 +7,7 @@
 #ifndef TESSERA_PLANNING_PLAN_H
 #define TESSERA_PLANNING_PLAN_H
 
+#include "tessera/Planning/FeatureSource.h"
 #include "llvm/Support/raw_ostream.h"
 #include <string>
 
@@ -27,6 +28,8 @@ struct PlanInput {
   std::string fixed;
   std::string memory; ///< limit for each GPU; "": what the chip has
   double expertSkew = 1.0;
+  /// Where the model's costs come from; needed.
+  FeatureSourceMaker features;
 };
 
 struct PlanOptions {

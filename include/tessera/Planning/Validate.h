@@ -2,6 +2,7 @@
 #ifndef TESSERA_PLANNING_VALIDATE_H
 #define TESSERA_PLANNING_VALIDATE_H
 
+#include "tessera/Planning/FeatureSource.h"
 #include "llvm/Support/raw_ostream.h"
 #include <string>
 
@@ -18,6 +19,8 @@ struct ValidateOptions {
   bool runs = false;
   /// Only sources whose name contains this.
   std::string source;
+  /// Where the models' costs come from; needed.
+  FeatureSourceMaker features;
 };
 
 /// Reads, predicts and reports. Returns 0, or 1 after a message on `err`.

@@ -9,16 +9,19 @@
 #define TESSERA_LIB_PLANNING_SEARCH_PROBLEM_H
 
 #include "Choices.h"
-#include "lib/Planning/Validate/ClosedForm.h"
 #include "tessera/CostModel/Memory.h"
 #include "tessera/CostModel/Step.h"
 #include "tessera/Import/ModelConfig.h"
+#include "tessera/Planning/FeatureSource.h"
+#include "tessera/Planning/ModelShape.h"
 
 namespace tessera {
 
 struct PlanProblem {
   std::string name; ///< of the model
   ModelShape shape;
+  /// Where the model's costs come from.
+  FeatureSourcePtr source;
   /// Longest sequence that the model's positions cover; 0: any.
   int64_t positions = 0;
   Workload workload;
@@ -50,8 +53,7 @@ struct PlanProblem {
   llvm::Error verify(const Layout &layout) const;
 };
 
-/// The shape of a model; positions and sliding windows beyond the closed form
-/// are the caller's to mention.
+/// The shape of a model.
 ModelShape shapeOf(const ModelConfig &config, int64_t sequence);
 
 /// The layout without overlap that the software does not have.

@@ -1,11 +1,11 @@
-//===- Provider.cpp - closed-form features, expert load -------------------===//
+//===- Provider.cpp - a problem's features, expert load -------------------===//
 #include "Provider.h"
 #include <algorithm>
 
 using namespace tessera;
 
-ModelFeatures ClosedFormProvider::features(const Layout &layout) const {
-  ModelFeatures f = closedFormFeatures(shape, layout, traits, precision);
+ModelFeatures ModelProvider::features(const Layout &layout) const {
+  ModelFeatures f = source->features(layout, query);
   applyExpertSkew(f, layout, skew);
   return f;
 }

@@ -20,18 +20,18 @@ public:
   virtual ModelFeatures features(const Layout &layout) const = 0;
 };
 
-/// Features written out in closed form from the model's shape.
-class ClosedFormProvider : public FeatureProvider {
+/// Features of a problem's model from its source, under its expert load.
+class ModelProvider : public FeatureProvider {
 public:
-  explicit ClosedFormProvider(const PlanProblem &problem)
-      : shape(problem.shape), traits(problem.model.traits),
-        precision(problem.precision), skew(problem.expertSkew) {}
+  explicit ModelProvider(const PlanProblem &problem)
+      : source(problem.source),
+        query{problem.shape.sequence, problem.model.traits, problem.precision},
+        skew(problem.expertSkew) {}
   ModelFeatures features(const Layout &layout) const override;
 
 private:
-  ModelShape shape;
-  StackTraits traits;
-  Precision precision;
+  FeatureSourcePtr source;
+  FeatureQuery query;
   double skew;
 };
 

@@ -11,6 +11,7 @@ PlanProblem tessera::publishedProblem(const Case &run,
   PlanProblem p;
   p.name = run.points.front()->run;
   p.shape = run.shape;
+  p.source = run.source;
   p.workload = run.workload;
   p.precision = run.precision;
   p.setStack(run.stack);
@@ -23,7 +24,7 @@ PlanProblem tessera::publishedProblem(const Case &run,
 PublishedComparison tessera::comparePublished(const Case &run,
                                               const CostConstants &constants) {
   PlanProblem p = publishedProblem(run, constants);
-  ClosedFormProvider provider(p);
+  ModelProvider provider(p);
   PublishedComparison c;
   Candidate own = evaluate(p, provider, run.layout);
   c.own = run.layout;

@@ -108,7 +108,7 @@ int tessera::runExplain(const ExplainOptions &o, raw_ostream &out,
   if (!layout)
     return fail(toString(layout.takeError()));
   const PlanProblem &p = session->problem;
-  ClosedFormProvider provider(p);
+  ModelProvider provider(p);
   Explanation x;
   x.own = evaluate(p, provider, *layout);
   x.fits = x.own.memory.total() <= p.memoryLimit;

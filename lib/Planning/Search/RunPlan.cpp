@@ -35,7 +35,7 @@ int tessera::runPlan(const PlanOptions &o, raw_ostream &out, raw_ostream &err) {
           "the global batch stays the same for every number of GPUs");
     }
   }
-  ClosedFormProvider provider(p);
+  ModelProvider provider(p);
   SolverOptions options;
   options.top = std::max(2, o.top);
   options.timeLimit = o.timeLimit;

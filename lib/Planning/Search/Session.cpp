@@ -85,6 +85,10 @@ Expected<PlanSession> tessera::makeSession(const PlanInput &in) {
                      Twine(std::min(in.sequence, in.globalBatch)));
   fillWorkload(in, s);
   p.shape = shapeOf(s.config, p.workload.sequence);
+  Expected<FeatureSourcePtr> source = in.features(s.config);
+  if (!source)
+    return source.takeError();
+  p.source = std::move(*source);
   p.expertSkew = in.expertSkew;
   p.memoryLimit = p.model.cluster.chip.memoryBytes;
   if (!in.memory.empty()) {
@@ -104,12 +108,6 @@ Expected<PlanSession> tessera::makeSession(const PlanInput &in) {
   s.assumptions.push_back("software: " + in.stack + " (--stack)");
   if (p.shape.experts && p.expertSkew == 1.0)
     s.assumptions.push_back("experts evenly loaded (--expert-skew)");
-  bool windows = llvm::any_of(s.config.windows, [&](int64_t w) {
-    return w > 0 && w < p.workload.sequence;
-  });
-  if (windows)
-    s.assumptions.push_back("sliding windows are shorter than the sequence; "
-                            "attention is counted as if they were not there");
   if (Error e = p.check())
     return e;
   return s;
@@ -126,7 +124,7 @@ int tessera::smallestCluster(const PlanProblem &problem, int limit) {
       p.fixed = {};
       p.workload.globalBatch =
           defaultGlobalBatch(p.gpus(), p.workload.sequence);
-      if (fitsAtAll(p, ClosedFormProvider(p)))
+      if (fitsAtAll(p, ModelProvider(p)))
         return nodes;
       if (nodes == base && base == 1)
         break;
@@ -176,18 +174,18 @@ std::string tessera::explainNoFit(const PlanProblem &p,
         continue;
       PlanProblem q = p;
       q.fixed.values[i].reset();
-      if (fitsAtAll(q, ClosedFormProvider(q)))
+      if (fitsAtAll(q, ModelProvider(q)))
         alone += (alone.empty() ? "" : " or ") +
                  formatChoice(static_cast<Choice>(i), *p.fixed.values[i]);
     }
     if (!alone.empty())
       return text + "; it fits without " + alone;
-    if (fitsAtAll(open, ClosedFormProvider(open)))
+    if (fitsAtAll(open, ModelProvider(open)))
       return text + "; without the fixed choices it fits";
   }
   if (p.memoryLimit < p.model.cluster.chip.memoryBytes) {
     open.memoryLimit = p.model.cluster.chip.memoryBytes;
-    if (fitsAtAll(open, ClosedFormProvider(open)))
+    if (fitsAtAll(open, ModelProvider(open)))
       text +=
           "; it fits with all of the chip's " + formatBytes(open.memoryLimit);
     open.memoryLimit = p.memoryLimit;
@@ -207,7 +205,7 @@ std::string tessera::explainNoFit(const PlanProblem &p,
         makeCluster(chip, p.model.cluster.nodes, p.model.cluster.gpusPerNode);
     q.model.chip = defaultConstants().chip(chip);
     q.memoryLimit = chip.memoryBytes;
-    if (fitsAtAll(q, ClosedFormProvider(q)))
+    if (fitsAtAll(q, ModelProvider(q)))
       other = &chip;
   }
   if (other)
@@ -218,7 +216,7 @@ std::string tessera::explainNoFit(const PlanProblem &p,
     PlanProblem q = open;
     q.workload.globalBatch *= p.workload.sequence / sequence;
     q.workload.sequence = q.shape.sequence = sequence;
-    if (fitsAtAll(q, ClosedFormProvider(q))) {
+    if (fitsAtAll(q, ModelProvider(q))) {
       text += "; so would sequences of " + std::to_string(sequence);
       break;
     }

@@ -39,7 +39,7 @@ static Sensitivity ask(std::string question, const PlanProblem &changed,
   const Layout &planned = before.ranked.front().layout;
   Sensitivity s;
   s.question = std::move(question);
-  ClosedFormProvider provider(changed);
+  ModelProvider provider(changed);
   Candidate as = evaluate(changed, provider, planned);
   s.plannedBytes = as.memory.total();
   if (s.plannedBytes <= changed.memoryLimit) {
@@ -71,7 +71,7 @@ static double largestSkew(const PlanProblem &p, const Layout &layout,
   while (high - low > 0.01) {
     PlanProblem q = p;
     q.expertSkew = 0.5 * (low + high);
-    MemoryUse use = memoryUse(ClosedFormProvider(q).features(layout), layout,
+    MemoryUse use = memoryUse(ModelProvider(q).features(layout), layout,
                               q.workload, q.model.cluster);
     (use.total() <= p.memoryLimit ? low : high) = q.expertSkew;
   }
@@ -94,7 +94,7 @@ std::vector<Sensitivity> tessera::sensitivity(const PlanProblem &p,
     Sensitivity s;
     s.question = "worst routing (" + formatNumber(worst, 1) +
                  " times the mean load on one rank)";
-    Candidate as = evaluate(skewed, ClosedFormProvider(skewed), best.layout);
+    Candidate as = evaluate(skewed, ModelProvider(skewed), best.layout);
     s.plannedBytes = as.memory.total();
     if (s.plannedBytes <= p.memoryLimit)
       s.planned = as.step.seconds;
@@ -109,7 +109,7 @@ std::vector<Candidate> tessera::paretoFront(const PlanProblem &problem,
                                             const Candidate &fastest,
                                             int limit) {
   std::vector<Candidate> front = {fastest};
-  ClosedFormProvider provider(problem);
+  ModelProvider provider(problem);
   while (static_cast<int>(front.size()) < limit) {
     PlanProblem p = problem;
     p.memoryLimit = front.back().memory.total() * kStepDown;
@@ -154,7 +154,7 @@ std::vector<Change> tessera::singleChanges(const PlanProblem &problem,
     SolverOptions options;
     if (fits)
       options.incumbent = own.step.seconds * (1 - 1e-3);
-    PlanResult r = solve(p, ClosedFormProvider(p), options);
+    PlanResult r = solve(p, ModelProvider(p), options);
     if (!r.ranked.empty())
       out.push_back({what, std::move(r.ranked.front())});
   }
@@ -177,7 +177,7 @@ std::vector<ClusterChoice> tessera::compareSizes(const PlanProblem &problem,
     c.nodes = nodes;
     c.gpus = p.gpus();
     if (!errorToBool(p.check())) {
-      PlanResult r = solve(p, ClosedFormProvider(p), {});
+      PlanResult r = solve(p, ModelProvider(p), {});
       if (!r.ranked.empty()) {
         c.best = std::move(r.ranked.front());
         // Price and power of a GPU are the same for every number of them.

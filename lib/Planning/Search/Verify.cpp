@@ -22,7 +22,7 @@ public:
 
   bool all() {
     return sizes() && tensor() && context() && pipeline() && recompute() &&
-           batch() && experts() && sharding();
+           batch() && experts() && sharding() && graph();
   }
 
 private:
@@ -178,6 +178,14 @@ private:
     if (l.dp % l.shardGroup)
       return no("shard=", l.shardGroup, " does not divide dp=", l.dp);
     return true;
+  }
+
+  /// What the partitioner says where it has the last word.
+  bool graph() {
+    std::string reason;
+    return !p.source ||
+           p.source->supports(l, s.sequence, why ? &reason : nullptr) ||
+           no("the model cannot be split like that: ", reason);
   }
 
   const PlanProblem &p;

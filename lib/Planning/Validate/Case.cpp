@@ -1,5 +1,6 @@
 //===- Case.cpp - a run made ready to predict -----------------------------===//
 #include "Case.h"
+#include "ConfigOf.h"
 #include "tessera/Support/Error.h"
 #include "tessera/Support/Units.h"
 #include <algorithm>
@@ -158,8 +159,12 @@ static Expected<ModelShape> shapeOf(const Point &p) {
   s.layers = p.layers;
   s.hidden = p.hidden;
   s.sequence = p.sequence;
-  // A missing head count: heads of 128, the usual width.
+  // A missing head count: heads of 128, the usual width, or the next wider
+  // that the run's tensor parallelism can split.
   s.heads = p.heads ? p.heads : std::max<int64_t>(1, p.hidden / 128);
+  int64_t tp = std::max<int64_t>(1, p.tp);
+  while (!p.heads && s.heads > tp && (s.heads % tp || p.hidden % s.heads))
+    --s.heads;
   s.kvHeads = p.kvHeads ? p.kvHeads : s.heads;
   s.headDim = p.hidden / s.heads;
   s.ffn = p.ffn ? p.ffn : 4 * p.hidden;
@@ -249,7 +254,36 @@ static Error checkRanges(const Point &p) {
   return Error::success();
 }
 
-Expected<Case> tessera::makeCase(std::vector<const Point *> points) {
+/// Everything that the config depends on.
+static std::string keyOf(const ModelShape &s) {
+  std::string key;
+  for (int64_t n :
+       {s.layers,         s.hidden,        s.heads,
+        s.kvHeads,        s.headDim,       s.ffn,
+        s.vocab,          s.sequence,      s.experts,
+        s.topk,           s.expertFfn,     s.sharedFfn,
+        s.denseLayers,    s.queryRank,     s.keyRank,
+        s.nopeDim,        s.ropeDim,       s.valueDim,
+        int64_t(s.gated), int64_t(s.tied), int64_t(s.learnedPositions)})
+    key += std::to_string(n) + " ";
+  return key;
+}
+
+Expected<FeatureSourcePtr> RowSources::of(const ModelShape &shape) {
+  FeatureSourcePtr &source = known[keyOf(shape)];
+  if (source)
+    return source;
+  Expected<ModelConfig> config = configOf(shape);
+  if (!config)
+    return config.takeError();
+  Expected<FeatureSourcePtr> made = make(*config);
+  if (!made)
+    return made.takeError();
+  return source = std::move(*made);
+}
+
+Expected<Case> tessera::makeCase(std::vector<const Point *> points,
+                                 RowSources &sources) {
   const Point &p = *points.front();
   if (Error e = checkRanges(p))
     return e;
@@ -303,10 +337,15 @@ Expected<Case> tessera::makeCase(std::vector<const Point *> points) {
   }
   if (c.precision.frozen)
     w.trainedFraction = 0.003; // rank-8 to rank-16 adapters
-  auto build = [&] {
-    c.features = closedFormFeatures(c.shape, c.layout, c.traits, c.precision);
-  };
-  build();
+  Expected<FeatureSourcePtr> source = sources.of(c.shape);
+  if (!source)
+    return makeError(p.run + ": " + toString(source.takeError()));
+  c.source = *source;
+  std::string why;
+  if (!c.source->supports(c.layout, c.shape.sequence, &why))
+    return makeError(p.run + ": " + why);
+  c.features =
+      c.source->features(c.layout, {c.shape.sequence, c.traits, c.precision});
   if (p.recompute.empty()) {
     // The least that fits. Megatron recipes with fused attention recompute
     // modules or offload, never whole blocks.

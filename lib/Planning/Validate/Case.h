@@ -8,10 +8,12 @@
 #ifndef TESSERA_LIB_PLANNING_VALIDATE_CASE_H
 #define TESSERA_LIB_PLANNING_VALIDATE_CASE_H
 
-#include "ClosedForm.h"
 #include "Point.h"
 #include "tessera/CostModel/Memory.h"
 #include "tessera/CostModel/Step.h"
+#include "tessera/Planning/FeatureSource.h"
+#include "tessera/Planning/ModelShape.h"
+#include <map>
 
 namespace tessera {
 
@@ -24,6 +26,7 @@ struct Case {
   Precision precision;
   Layout layout;
   Workload workload;
+  FeatureSourcePtr source;
   ModelFeatures features;
   /// The source does not say what is recomputed; inferred from memory.
   bool recomputeInferred = false;
@@ -32,8 +35,20 @@ struct Case {
 /// The framework that a source's rows were measured with.
 std::string stackOf(const Point &point);
 
+/// Sources of features, one for each model among the rows.
+class RowSources {
+public:
+  explicit RowSources(FeatureSourceMaker make) : make(std::move(make)) {}
+  llvm::Expected<FeatureSourcePtr> of(const ModelShape &shape);
+
+private:
+  FeatureSourceMaker make;
+  std::map<std::string, FeatureSourcePtr> known;
+};
+
 /// Fails where the run cannot be modelled (another vendor's chip, say).
-llvm::Expected<Case> makeCase(std::vector<const Point *> points);
+llvm::Expected<Case> makeCase(std::vector<const Point *> points,
+                              RowSources &sources);
 
 /// Seconds of a step that the row's metric means; fails where the metric says
 /// nothing about a step.

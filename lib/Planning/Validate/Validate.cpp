@@ -98,13 +98,14 @@ static Error validate(const ValidateOptions &options, raw_ostream &out) {
                           ? ""
                           : " whose source contains '" + options.source + "'"));
   std::vector<Case> cases;
+  RowSources sources(options.features);
   std::vector<std::pair<std::string, std::string>> skipped;
   for (auto &[run, rows] : runs) {
     if (!llvm::any_of(rows, [](const Point *p) { return p->complete; })) {
       skipped.push_back({run.str(), "the configuration is not complete"});
       continue;
     }
-    Expected<Case> c = makeCase(rows);
+    Expected<Case> c = makeCase(rows, sources);
     if (c)
       cases.push_back(std::move(*c));
     else

@@ -172,6 +172,11 @@ LogicalResult Planner::checkTensorAxis() {
           constraints.push_back(
               {op, heads(a.getQ(), a.getHeadDim()), "attention heads"});
         })
+        .Case<LatentAttentionOp>([&](LatentAttentionOp a) {
+          constraints.push_back(
+              {op, heads(a.getQ(), a.getNopeDim() + a.getRopeDim()),
+               "attention heads"});
+        })
         .Case<LinearOp>([&](LinearOp l) {
           if (roles.linears[op] == LinearRole::Whole)
             return;
@@ -335,8 +340,9 @@ LogicalResult Planner::planOp(Operation *op) {
     return place(value, TensorSharding::replicated(type.getRank()));
   };
   // A norm of the stream ends the sequence-parallel region: whoever reads it
-  // next wants whole sequences, and one all-gather serves all of them. A norm
-  // that is added to the stream (post-norm) stays as the stream lies.
+  // next wants whole sequences, and one all-gather serves all of them. Not so
+  // a norm that is added to the stream (post-norm), which stays as the stream
+  // lies, or one that a router reads: each rank routes its own tokens.
   auto endRegion = [&](Value result) {
     if (!sequence.empty() && roles.of(result) == ValueRole::Normed &&
         llvm::any_of(result.getUsers(),
@@ -345,8 +351,9 @@ LogicalResult Planner::planOp(Operation *op) {
                                   LinearRole::Column &&
                               isa<LinearOp>(user);
                      }) &&
-        llvm::none_of(result.getUsers(),
-                      [](Operation *user) { return isa<AddOp>(user); }))
+        llvm::none_of(result.getUsers(), [](Operation *user) {
+          return isa<AddOp, RouterOp, PermuteOp>(user);
+        }))
       layout.decisions[result] = gathered();
   };
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)

@@ -7,7 +7,8 @@
 // result is only ever added to it has no partner to share the split with and
 // leads back at once. One whose result is normalised as a whole (before the
 // head of a masked language model) has to be whole itself: each rank computes
-// it for its tokens, which costs no communication.
+// it for its tokens, which costs no communication. So do low-rank projections of
+// latent attention; what reads their norms leads out.
 //
 //===----------------------------------------------------------------------===//
 #include "tessera/Transforms/Plan/Roles.h"
@@ -36,13 +37,14 @@ static bool isWholeNorm(Operation *op) {
   return x.getShape().back() == weight.getShape().back();
 }
 
-/// Whether `value`, through a bias and an activation, is normalised as a whole.
+/// Whether `value`, through a bias and an activation, is normalised as a whole
+/// or cut into parts: no rank could do that with a slice of it.
 static bool isNormalised(Value value) {
   return !value.use_empty() &&
          llvm::all_of(value.getUsers(), [](Operation *op) {
            if (isa<AddBiasOp, ActivationOp>(op))
              return isNormalised(op->getResult(0));
-           return isWholeNorm(op);
+           return isWholeNorm(op) || isa<SplitOp>(op);
          });
 }
 
@@ -72,7 +74,7 @@ ModelRoles tessera::deriveRoles(ModuleOp module) {
     return llvm::TypeSwitch<Operation *, ValueRole>(op)
         .Case<EmbeddingOp, LayersOp>([](auto) { return ValueRole::Residual; })
         .Case<LinearOp>([&](LinearOp linear) {
-          if (is(linear.getX(), ValueRole::Residual) &&
+          if (!is(linear.getX(), ValueRole::Wide) &&
               isNormalised(linear.getResult())) {
             roles.linears[op] = LinearRole::Whole;
             return ValueRole::Residual;
@@ -93,6 +95,9 @@ ModelRoles tessera::deriveRoles(ModuleOp module) {
           return roles.of(attention.getQ());
         })
         .Case<RelativeAttentionOp>([&](RelativeAttentionOp attention) {
+          return roles.of(attention.getQ());
+        })
+        .Case<LatentAttentionOp>([&](LatentAttentionOp attention) {
           return roles.of(attention.getQ());
         })
         .Case<AddOp>([&](AddOp add) {

@@ -3,6 +3,7 @@
 #define TESSERA_TEST_UNIT_SEARCH_PROBLEMS_H
 
 #include "lib/Planning/Search/Solver.h"
+#include "test/Support/ClosedForm/ClosedForm.h"
 #include <random>
 
 namespace tessera::test {

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Planning/Search/Published.h"
+#include "tessera/Forecast/GraphSource.h"
 #include "tessera/Support/File.h"
 #include "llvm/ADT/MapVector.h"
 #include <cstdlib>
@@ -32,6 +33,7 @@ TEST(Published, BestIsNoSlowerThanWhatWasRun) {
     if (p.complete)
       runs[p.source][p.run].push_back(&p);
   EXPECT_GE(runs.size(), 15u);
+  RowSources models(makeGraphSource);
   size_t compared = 0, raised = 0, faster = 0;
   std::map<std::string, size_t> axes;
   for (auto &[name, sourceRuns] : runs) {
@@ -40,7 +42,7 @@ TEST(Published, BestIsNoSlowerThanWhatWasRun) {
     for (auto &[run, rows] : sourceRuns) {
       if (n++ % stride)
         continue;
-      Expected<Case> c = makeCase(rows);
+      Expected<Case> c = makeCase(rows, models);
       ASSERT_TRUE(bool(c)) << toString(c.takeError());
       PublishedComparison r = comparePublished(*c);
       ASSERT_TRUE(r.best.has_value()) << run.str();

@@ -1,5 +1,5 @@
 //===- ClosedFormTest.cpp - block costs against published formulas --------===//
-#include "lib/Planning/Validate/ClosedForm.h"
+#include "test/Support/ClosedForm/ClosedForm.h"
 #include "tessera/CostModel/Memory.h"
 #include "gtest/gtest.h"
 

@@ -1,5 +1,6 @@
 //===- RunTest.cpp - the published measurements end to end ----------------===//
 #include "lib/Planning/Validate/Case.h"
+#include "tessera/Forecast/GraphSource.h"
 #include "tessera/Planning/Validate.h"
 #include "tessera/Support/File.h"
 #include "gtest/gtest.h"
@@ -15,8 +16,15 @@ static std::string dataFile() {
          "/test/Data/published/points.csv";
 }
 
+/// Models are built once for all tests.
+static RowSources &sources() {
+  static RowSources all(makeGraphSource);
+  return all;
+}
+
 static json::Value report(std::string source = "") {
   ValidateOptions o;
+  o.features = makeGraphSource;
   o.points = dataFile();
   o.json = true;
   o.source = std::move(source);
@@ -39,7 +47,7 @@ TEST(Conventions, TwoMetricsOfARunAgree) {
   for (auto &[name, rows] : runs) {
     if (StringRef(rows[0]->table).contains("LoRA"))
       continue; // frozen weights: sources count them differently
-    auto c = makeCase(rows);
+    auto c = makeCase(rows, sources());
     ASSERT_TRUE(bool(c)) << toString(c.takeError());
     double direct = 0;
     for (const Point *p : rows)
@@ -70,7 +78,7 @@ TEST(Conventions, HardwareFlopsGiveThePublishedDays) {
     StringRef rest = StringRef(p.notes).split("source extrapolates ").second;
     unsigned days = 0;
     ASSERT_FALSE(rest.split(' ').first.getAsInteger(10, days));
-    Case c = cantFail(makeCase({&p}));
+    Case c = cantFail(makeCase({&p}, sources()));
     double steps = 300e9 / (double(p.globalBatch) * p.sequence);
     EXPECT_NEAR(cantFail(measuredStepTime(p, c)) * steps / 86400 / days, 1.0,
                 0.02)
@@ -115,8 +123,10 @@ TEST(Case, ImpossibleRunsAreRefused) {
   p.sequence = 128;
   p.globalBatch = 8;
   p.dp = p.tp = p.pp = p.cp = p.microBatch = 1;
-  auto error = [](Point q) { return toString(makeCase({&q}).takeError()); };
-  EXPECT_TRUE(bool(makeCase({&p})));
+  auto error = [](Point q) {
+    return toString(makeCase({&q}, sources()).takeError());
+  };
+  EXPECT_TRUE(bool(makeCase({&p}, sources())));
   const std::pair<const char *, const char *> spellings[] = {
       {"A100-SXM4-80GB", "a100-80g-sxm"},
       {"NVIDIA A100 40GB PCIe", "a100-40g-pcie"},
@@ -129,7 +139,8 @@ TEST(Case, ImpossibleRunsAreRefused) {
   for (auto [written, chip] : spellings) {
     Point q = p;
     q.chip = written;
-    EXPECT_EQ(cantFail(makeCase({&q})).cluster.chip.name, chip) << written;
+    EXPECT_EQ(cantFail(makeCase({&q}, sources())).cluster.chip.name, chip)
+        << written;
   }
   Point q = p;
   q.chip = "TPU v5p";
@@ -162,6 +173,7 @@ TEST(Validate, OneSource) {
 
 TEST(Validate, TextNamesEverySection) {
   ValidateOptions o;
+  o.features = makeGraphSource;
   o.points = dataFile();
   std::string out, err;
   raw_string_ostream os(out), es(err);
@@ -180,15 +192,18 @@ TEST(Validate, MistakesAreOneMessage) {
     return err;
   };
   ValidateOptions missing;
+  missing.features = makeGraphSource;
   missing.points = "no-such-file.csv";
   EXPECT_TRUE(StringRef(run(missing))
                   .starts_with("error: cannot read 'no-such-file.csv': "));
   ValidateOptions noSource;
+  noSource.features = makeGraphSource;
   noSource.points = dataFile();
   noSource.source = "nobody";
   EXPECT_TRUE(StringRef(run(noSource))
                   .contains("no row whose source contains 'nobody'"));
   ValidateOptions noConstants;
+  noConstants.features = makeGraphSource;
   noConstants.points = noConstants.constants = dataFile();
   EXPECT_TRUE(StringRef(run(noConstants)).starts_with("error: "));
 }

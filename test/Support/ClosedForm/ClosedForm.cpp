@@ -1,4 +1,4 @@
-//===- ClosedForm.cpp - features of published models in closed form -------===//
+//===- ClosedForm.cpp - features of models in closed form -----------------===//
 //
 // Block structure after Megatron-LM (arXiv 1909.08053, 2205.05198) for dense
 // models, DeepSeek-V2/V3 (arXiv 2405.04434, 2412.19437) for latent attention
@@ -9,40 +9,6 @@
 #include <algorithm>
 
 using namespace tessera;
-
-int64_t ModelShape::attentionParameters() const {
-  if (latent())
-    return (queryRank
-                ? hidden * queryRank + queryRank * heads * (nopeDim + ropeDim)
-                : hidden * heads * (nopeDim + ropeDim)) +
-           hidden * (keyRank + ropeDim) +
-           keyRank * heads * (nopeDim + valueDim) + heads * valueDim * hidden;
-  return hidden * headDim * (2 * heads + 2 * kvHeads + (relative ? heads : 0));
-}
-
-int64_t ModelShape::denseFfnParameters() const {
-  return (gated ? 3 : 2) * hidden * ffn;
-}
-
-int64_t ModelShape::expertLayerParameters() const {
-  return 3 * hidden * (experts * expertFfn + sharedFfn) + hidden * experts;
-}
-
-int64_t ModelShape::totalParameters() const {
-  int64_t sparse = experts ? layers - denseLayers : 0;
-  return layers * (attentionParameters() + 2 * hidden) +
-         (layers - sparse) * denseFfnParameters() +
-         sparse * expertLayerParameters() + (tied ? 1 : 2) * vocab * hidden +
-         (learnedPositions ? sequence * hidden : 0) + hidden +
-         (headTransform ? hidden * hidden : 0);
-}
-
-int64_t ModelShape::activeParameters() const {
-  if (!experts)
-    return totalParameters();
-  return totalParameters() -
-         (layers - denseLayers) * 3 * hidden * expertFfn * (experts - topk);
-}
 
 namespace {
 /// Collects the ops of one block.
@@ -507,23 +473,8 @@ ModelFeatures tessera::closedFormFeatures(const ModelShape &s, const Layout &l,
   return f;
 }
 
-double tessera::conventionalFlops(const ModelShape &s, int64_t globalBatch,
-                                  const FlopConvention &convention) {
-  double tokens = double(globalBatch) * s.sequence;
-  int64_t sparse = s.experts ? s.layers - s.denseLayers : 0;
-  double weights = double(s.layers) * s.attentionParameters() +
-                   double(s.layers - sparse) * s.denseFfnParameters();
-  if (sparse)
-    weights += double(sparse) *
-               (3.0 * s.hidden * (s.topk * s.expertFfn + s.sharedFfn) +
-                s.hidden * s.experts);
-  double width = s.latent()
-                     ? double(s.heads) * (s.nopeDim + s.ropeDim + s.valueDim)
-                     : (s.relative ? 3.0 : 2.0) * s.heads * s.headDim;
-  bool halved = convention.causalHalved && !s.bidirectional;
-  double scores = 2.0 * s.layers * s.sequence * width * (halved ? 0.5 : 1.0);
-  double layer = 2 * weights + scores;
-  double logits = 2.0 * s.vocab * s.hidden +
-                  (s.headTransform ? 2.0 * s.hidden * s.hidden : 0.0);
-  return tokens * ((convention.hardware ? 4 : 3) * layer + 3 * logits);
+ModelFeatures ClosedFormProvider::features(const Layout &layout) const {
+  ModelFeatures f = closedFormFeatures(shape, layout, traits, precision);
+  applyExpertSkew(f, layout, skew);
+  return f;
 }

@@ -1,16 +1,14 @@
-//===- ClosedForm.h - features of published models in closed form ---------===//
+//===- ModelShape.h - sizes of a decoder and what follows from them -------===//
 //
-// The CSV gives shapes, not graphs. Here the costs of transformer blocks are
-// written out by hand from those shapes; this is the validation's own source,
-// apart from the graph's cost interface, and serves as an independent
-// reference for it. Sizes as in Features.h.
+// The numbers of a published model, for counting parameters and FLOPs the way
+// papers do, for rules of legality and for bounds. What a rank computes and
+// moves comes from the graph (FeatureSource.h), never from here.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_LIB_PLANNING_VALIDATE_CLOSEDFORM_H
-#define TESSERA_LIB_PLANNING_VALIDATE_CLOSEDFORM_H
+#ifndef TESSERA_PLANNING_MODELSHAPE_H
+#define TESSERA_PLANNING_MODELSHAPE_H
 
-#include "tessera/CostModel/Constants.h"
-#include "tessera/CostModel/Features.h"
+#include <cstdint>
 
 namespace tessera {
 
@@ -40,16 +38,6 @@ struct ModelShape {
   int64_t activeParameters() const;
 };
 
-/// Number formats of a run.
-struct Precision {
-  DataType linear = DataType::BF16; ///< matrix products of the layers
-  bool frozen = false;              ///< adapters: no weight gradients
-};
-
-ModelFeatures closedFormFeatures(const ModelShape &shape, const Layout &layout,
-                                 const StackTraits &traits,
-                                 const Precision &precision);
-
 /// Floating-point operations of one step as sources count them.
 struct FlopConvention {
   bool hardware = false;     ///< recomputed forward passes count
@@ -60,4 +48,4 @@ double conventionalFlops(const ModelShape &shape, int64_t globalBatch,
 
 } // namespace tessera
 
-#endif // TESSERA_LIB_PLANNING_VALIDATE_CLOSEDFORM_H
+#endif // TESSERA_PLANNING_MODELSHAPE_H

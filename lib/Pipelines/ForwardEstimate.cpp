@@ -1,0 +1,116 @@
+//===- ForwardEstimate.cpp - what the forward program will do -------------===//
+//
+// The compiler's own phases up to the one that fixes what is computed, moved
+// and held, on a program that is never built: the promise and the compiled
+// program cannot differ.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Pipelines/ForwardEstimate.h"
+
+#include "CommandLine.h"
+#include "lib/Pipelines/Emit.h"
+#include "tessera/Analysis/Counts.h"
+#include "tessera/CostModel/Layout.h"
+#include "tessera/Pipelines/Compile.h"
+#include "tessera/Support/File.h"
+#include "tessera/Support/Table.h"
+#include "tessera/Support/Units.h"
+
+using namespace llvm;
+using namespace tessera;
+
+/// The mesh of a layout; fails on axes that the compiler does not build.
+static Expected<std::string> meshOf(const Layout &l) {
+  const std::pair<const char *, int> others[] = {
+      {"pp", l.pp}, {"cp", l.cp}, {"ep", l.ep}, {"etp", l.etp}};
+  for (auto [name, size] : others)
+    if (size > 1)
+      return createStringError(Twine("--layout: the compiler does not build ") +
+                               name + " yet, got " + name + "=" + Twine(size) +
+                               "; --forward knows dp, tp and sp");
+  if (l.zeroStage > 0)
+    return createStringError("--layout: zero=" + Twine(l.zeroStage) +
+                             " shards training state, of which a forward "
+                             "program has none");
+  return "dp=" + std::to_string(l.dp) + ",tp=" + std::to_string(l.tp);
+}
+
+int tessera::forwardEstimate(const ForwardEstimateOptions &o) {
+  if (o.batch < 1 || o.sequence < 0)
+    return usage("--batch must be at least 1 and --sequence not negative");
+  Layout layout;
+  if (!o.layout.empty()) {
+    Expected<Layout> parsed = parseLayout(o.layout);
+    if (!parsed)
+      return fail("--layout: " + toString(parsed.takeError()));
+    layout = *parsed;
+  }
+  Expected<std::string> mesh = meshOf(layout);
+  if (!mesh)
+    return fail(mesh.takeError());
+  ProgramOptions program;
+  program.model = o.model;
+  program.mesh = *mesh;
+  program.sequence = o.sequence;
+  program.batch = o.batch;
+  program.dtype = o.dtype;
+  program.sequenceParallel = layout.sequenceParallel ? "on" : "off";
+  DriverOptions driver;
+  driver.to = Phase::Fuse;
+  driver.emit = o.json ? EmitKind::CountsJson : EmitKind::Counts;
+  driver.output = "-";
+  return compile(program, driver) ? 0 : 1;
+}
+
+static void print(const ProgramCounts &c, raw_ostream &out) {
+  auto line = [&](StringRef what, const std::string &value) {
+    out << what << " " << value << "\n";
+  };
+  auto exact = [](int64_t n, const std::string &unit) {
+    return std::to_string(n) + " (" + unit + ")";
+  };
+  out << "one rank, one forward pass\n";
+  line("matrix FLOPs", exact(c.forward.matmulFlops,
+                             formatCount(double(c.forward.matmulFlops))));
+  line("other FLOPs", exact(c.forward.vectorFlops,
+                            formatCount(double(c.forward.vectorFlops))));
+  line("parameters",
+       exact(c.parameterBytes, formatBytes(double(c.parameterBytes))));
+  line("arena", exact(c.arenaBytes, formatBytes(double(c.arenaBytes))));
+  line("alive at most",
+       exact(c.peakLiveBytes, formatBytes(double(c.peakLiveBytes))));
+  if (c.collectives.empty()) {
+    out << "no collectives\n";
+    return;
+  }
+  TextTable table;
+  table.column("collective", TextTable::Align::Left)
+      .column("axes", TextTable::Align::Left)
+      .column("type", TextTable::Align::Left)
+      .column("count")
+      .column("calls")
+      .column("bytes");
+  for (const auto &[key, count] : c.collectives) {
+    std::string axes;
+    for (const std::string &axis : key.axes)
+      axes += (axes.empty() ? "" : ",") + axis;
+    table.row({key.op, axes, key.dtype, std::to_string(key.count),
+               std::to_string(count.calls), std::to_string(count.bytes)});
+  }
+  table.print(out);
+}
+
+std::string tessera::emitCounts(mlir::ModuleOp module, const std::string &path,
+                                bool json) {
+  mlir::FailureOr<ProgramCounts> counts = countProgram(module);
+  if (mlir::failed(counts))
+    return "the program could not be counted";
+  if (Error error = writeFileAtomically(path, [&](raw_ostream &out) {
+        if (json)
+          out << formatv("{0:2}\n", counts->toJSON());
+        else
+          print(*counts, out);
+      }))
+    return toString(std::move(error));
+  return "";
+}
