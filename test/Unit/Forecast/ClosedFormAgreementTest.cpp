@@ -167,9 +167,14 @@ TEST(Agreement, Experts) {
   for (const char *layout :
        {"mb=1", "dp=8,ep=8,mb=1", "dp=4,tp=2,sp,ep=4,mb=2",
         "dp=4,tp=4,sp,ep=8,mb=1", "dp=8,ep=8,mb=1,dispatcher=fused",
-        "dp=4,tp=2,sp,ep=4,mb=1,dispatcher=all-gather",
-        "dp=4,tp=4,sp,ep=4,etp=2,mb=1,dispatcher=all-gather"})
+        "dp=4,tp=2,sp,ep=4,mb=1,dispatcher=all-gather"})
     compare({"mixtral-8x7b", layout}, 0.02, 0.15);
+  // Expert tensor parallelism gathers the products' inputs, which the graph
+  // keeps as they are; the closed form counts a rank's own.
+  for (const char *layout :
+       {"dp=4,tp=4,sp,ep=4,etp=2,mb=1",
+        "dp=4,tp=4,sp,ep=4,etp=2,mb=1,dispatcher=all-gather"})
+    compare({"mixtral-8x7b", layout}, 0.1, 0.15);
 }
 
 // Latent attention moves its latents over tp where the closed form has whole
