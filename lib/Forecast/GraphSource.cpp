@@ -88,21 +88,20 @@ public:
       last = nullptr;
       asked = query;
     }
-    const Shared &all = shared(*program, layout, query);
+    Shared &all = shared(*program, layout, query);
     ModelFeatures f;
     f.calls = program->getCalls();
     f.boundaryBytes = all.boundaryBytes;
     f.blocks.reserve(program->numBlocks());
     for (int i = 0; i < program->numBlocks(); ++i) {
-      if (!program->hasExperts(i)) {
-        f.blocks.push_back(all.lowered[i]);
-        continue;
+      if (program->hasExperts(i) && !all.holds(layout)) {
+        program->splitExperts(i, sizesOf(layout), all.blocks[i]);
+        all.lowered[i] =
+            lowerToStack(all.blocks[i], program->factsOf(i), layout, query);
       }
-      scratch = all.blocks[i];
-      program->splitExperts(i, sizesOf(layout), scratch);
-      f.blocks.push_back(
-          lowerToStack(scratch, program->factsOf(i), layout, query));
+      f.blocks.push_back(all.lowered[i]);
     }
+    all.remember(layout);
     // A table that embedding and head share is one where both lie together.
     if (layout.pp == 1)
       f.blocks.back().denseParameters -= program->sharedElements();
@@ -112,18 +111,32 @@ public:
 private:
   /// What layouts share that differ in nothing but expert parallelism.
   struct Shared {
-    /// Blocks with experts, not yet split over ranks; others are empty.
+    /// Blocks with experts as the last layout had them; others are empty.
     std::vector<RankBlock> blocks;
-    /// Blocks without experts; others are empty.
     std::vector<BlockFeatures> lowered;
     int64_t boundaryBytes = 0;
+
+    /// Whether blocks with experts are those of the layout. The search asks
+    /// several times for one before it goes on to the next.
+    bool holds(const Layout &l) const {
+      return ep == l.ep && etp == l.etp && dispatcher == l.dispatcher;
+    }
+    void remember(const Layout &l) {
+      ep = l.ep;
+      etp = l.etp;
+      dispatcher = l.dispatcher;
+    }
+
+  private:
+    int ep = 0, etp = 0;
+    DispatcherKind dispatcher = DispatcherKind::AllToAll;
   };
 
   static RankSizes sizesOf(const Layout &l) {
     return {l.microBatch, l.cp, l.ep, l.etp};
   }
 
-  const Shared &shared(const RankProgram &program, const Layout &l,
+  Shared &shared(const RankProgram &program, const Layout &l,
                        const FeatureQuery &query) const {
     Key key{&program, l.microBatch, l.cp, int(l.contextKind), l.zeroStage >= 3};
     if (last && key == lastKey)
@@ -176,10 +189,9 @@ private:
   using Key = std::tuple<const RankProgram *, int64_t, int, int, bool>;
   mutable std::map<Key, Shared> known;
   mutable Key lastKey;
-  mutable const Shared *last = nullptr;
+  mutable Shared *last = nullptr;
   /// The stack that `known` holds for.
   mutable FeatureQuery asked;
-  mutable RankBlock scratch;
 };
 } // namespace
 

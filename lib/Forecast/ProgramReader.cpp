@@ -193,10 +193,12 @@ llvm::Error ProgramReader::visit(Operation *op) {
     bool expert = llvm::any_of(read->getUsers(), [](Operation *user) {
       return isa<GroupedLinearOp>(user);
     });
+    auto parameter = module.lookupSymbol<ParameterOp>(read.getParameter());
+    bool perLayer = parameter && parameter.getLayerCount();
     if (llvm::none_of(block->parameters, [&](const ParameterSpec &p) {
           return p.symbol == symbol;
         }))
-      block->parameters.push_back({symbol, tensor, expert});
+      block->parameters.push_back({symbol, tensor, expert, perLayer});
     return llvm::Error::success();
   }
   if (isa<RotaryTableOp, SinusoidTableOp>(op)) {

@@ -87,6 +87,8 @@ struct RankParameter {
   int tensor = 0;
   int64_t elements = 0;
   bool expert = false;
+  /// One for each layer; else all calls of the block share one.
+  bool perLayer = true;
 };
 
 struct RankBlock {

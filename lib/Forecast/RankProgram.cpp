@@ -74,7 +74,7 @@ public:
       block.ops.push_back(evaluate(op, block));
     for (const ParameterSpec &p : spec.parameters)
       block.parameters.push_back(
-          {p.symbol, p.tensor, block.tensors[p.tensor].elements, p.expert});
+          {p.symbol, p.tensor, block.tensors[p.tensor].elements, p.expert, p.perLayer});
     return block;
   }
 

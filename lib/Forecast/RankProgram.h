@@ -54,7 +54,7 @@ struct OpSpec {
 
 struct ParameterSpec {
   int symbol = 0, tensor = 0;
-  bool expert = false;
+  bool expert = false, perLayer = true;
 };
 
 struct BlockSpec {

@@ -141,7 +141,8 @@ TEST(Agreement, Dense) {
 
 TEST(Agreement, EncodersAndRelativeAttention) {
   for (const char *layout : {"mb=1", "tp=2,mb=2"}) {
-    compare({"bert-large", layout, "nemo", 512}, 0.05);
+    // The closed form has norms before the halves of a layer, BERT behind.
+    compare({"bert-large", layout, "nemo", 512}, 0.25);
     compare({"gopher-280b", layout});
   }
 }

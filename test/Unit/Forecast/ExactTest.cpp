@@ -70,7 +70,8 @@ void compare(StringRef model, int64_t sequence, int64_t batch, int tp,
         bytes += op.collective.bytes;
       }
       for (const RankParameter &p : block.parameters)
-        parameterBytes += block.tensors[p.tensor].bytes();
+        if (p.perLayer || i == 0)
+          parameterBytes += block.tensors[p.tensor].bytes();
     }
   }
   // A shared table is read by both ends of the model.
