@@ -74,6 +74,9 @@ void BlockLowering::gather(int number, int launches) {
   const RankOp &op = block.ops[number];
   bool rows = op.role == OpRole::Permute || op.role == OpRole::Combine;
   pass(number, {launches, launches + 1});
+  // The table's gradient arises whole before it is added to the sum.
+  if (op.role == OpRole::Embedding)
+    out.transientBytes += 2 * operand(op, 1).elements;
   if (op.role == OpRole::Embedding && traits.dropout) {
     OpFeature &f = out.ops.back();
     f.forward.bytesWritten += 3 * result(op).elements;
@@ -92,15 +95,17 @@ void BlockLowering::gather(int number, int launches) {
   }
 }
 
-/// Softmax and loss in 32 bits: several passes unless they are fused.
+/// Softmax and loss in 32 bits. Megatron's vocab_parallel_cross_entropy of 2021
+/// casts, takes the maximum, subtracts, exponentiates, sums and divides, each a
+/// pass of its own; PyTorch's loss makes half as many, a fused one one.
 void BlockLowering::loss(int number) {
   const RankOp &op = block.ops[number];
   const RankTensor &logits = operand(op, 0);
   double n = double(logits.elements);
-  double passes = traits.fusedElementwise ? 1.0 : 2.0;
-  OpFeature f =
-      sweep(n, 6 * passes, 4 * passes, 0.6, KernelClass::RowReduction,
-            traits.fusedElementwise ? Launches{3, 4} : Launches{10, 11});
+  KernelClass kernel = KernelClass::RowReduction;
+  OpFeature f = traits.fusedElementwise ? sweep(n, 6, 4, 0.6, kernel, {3, 4})
+                : traits.fsdp ? sweep(n, 12, 8, 0.6, kernel, {10, 11})
+                              : sweep(n, 22, 16, 0.37, kernel, {10, 11});
   f.savedBytes = 6 * logits.elements; // logits in 16 bits, softmax in 32
   // Gradient of the logits; eager losses hold one more 32-bit copy.
   out.transientBytes += int64_t(n * (traits.fsdp ? 8 : 4));

@@ -394,10 +394,15 @@ static BlockFeatures head(Builder &b) {
   b.linear(b.tokens, s.vocab / b.l.tp, s.hidden, 0, DataType::BF16);
   if (s.tied && b.l.pp == 1)
     b.block.denseParameters -= s.vocab / b.l.tp * s.hidden;
-  // Softmax and loss in 32 bits: several passes unless they are fused.
-  double pass = b.t.fusedElementwise ? 1.0 : 2.0;
-  b.elementwise(logits, 6 * pass, 4 * pass, 6, KernelClass::RowReduction, 0.6,
-                b.t.fusedElementwise ? 3 : 10);
+  // Softmax and loss in 32 bits. Megatron's vocab_parallel_cross_entropy of
+  // 2021 casts, takes the maximum, subtracts, exponentiates, sums and divides,
+  // each a pass of its own; PyTorch's loss makes half as many, a fused one one.
+  if (b.t.fusedElementwise)
+    b.elementwise(logits, 6, 4, 6, KernelClass::RowReduction, 0.6, 3);
+  else if (b.t.fsdp)
+    b.elementwise(logits, 12, 8, 6, KernelClass::RowReduction, 0.6, 10);
+  else
+    b.elementwise(logits, 22, 16, 6, KernelClass::RowReduction, 0.37, 10);
   // The product's gathered input is kept and its gradient arises whole where
   // the framework's tensors do the gathering (DTensor).
   if (b.t.fsdp && b.l.sequenceParallel) {
@@ -429,6 +434,8 @@ static BlockFeatures embedding(Builder &b) {
                 KernelClass::Gather, 2.0, b.s.learnedPositions ? 3 : 1);
   b.block.denseParameters = s.vocab / b.l.tp * s.hidden +
                             (s.learnedPositions ? s.sequence * s.hidden : 0);
+  // Its gradient arises whole before it is added to the sum.
+  b.block.transientBytes = 2 * (s.vocab / b.l.tp) * s.hidden;
   if (b.l.tp > 1)
     b.collective(b.l.sequenceParallel ? CollectiveKind::ReduceScatter
                                       : CollectiveKind::AllReduce,
