@@ -4,6 +4,7 @@
 #include "ForwardEstimate.h"
 #include "tessera/Pipelines/Commands.h"
 
+#include "tessera/Forecast/GraphSource.h"
 #include "tessera/Planning/Plan.h"
 
 #include "llvm/Support/raw_ostream.h"
@@ -38,7 +39,13 @@ struct EstimateFlags {
       cl::desc("What one rank's forward program does, exactly")};
   cl::opt<std::string> layout{"layout", cl::cat(category),
                               cl::value_desc("dp=2,tp=2,sp"),
-                              cl::desc("For --forward")};
+                              cl::desc("Memory by kind and by rank, on a whole "
+                                       "--cluster; or for --forward")};
+  cl::opt<int64_t> globalBatch{
+      "global-batch", cl::init(0), cl::cat(category),
+      cl::desc("Sequences of a step, for --layout (default: about 4M tokens)")};
+  cl::opt<std::string> stack{"stack", cl::init("nemo"), cl::cat(category),
+                             cl::desc("Training software, for --layout")};
   cl::opt<int64_t> batch{"batch", cl::init(1), cl::cat(category),
                          cl::desc("For --forward: sequences of all ranks")};
   cl::opt<std::string> dtype{"dtype", cl::cat(category),
@@ -56,8 +63,7 @@ int tessera::estimateCommand(int argc, char **argv) {
   if (flags.forward)
     return forwardEstimate({flags.model, flags.layout, flags.sequence,
                             flags.batch, flags.dtype, flags.json});
-  for (const cl::Option *option : {static_cast<cl::Option *>(&flags.layout),
-                                   static_cast<cl::Option *>(&flags.batch),
+  for (const cl::Option *option : {static_cast<cl::Option *>(&flags.batch),
                                    static_cast<cl::Option *>(&flags.dtype)})
     if (option->getNumOccurrences() > 0)
       return usage("--" + option->ArgStr + " needs --forward");
@@ -70,6 +76,10 @@ int tessera::estimateCommand(int argc, char **argv) {
     return fail(std::move(error));
   options.sequence = flags.sequence;
   options.cacheBatch = flags.cacheBatch;
+  options.layout = flags.layout;
+  options.globalBatch = flags.globalBatch;
+  options.stack = flags.stack;
+  options.features = makeGraphSource;
   options.mfu = flags.mfu;
   options.tokensPerSecondPerGpu = flags.tokensPerSecond;
   options.json = flags.json;

@@ -70,6 +70,12 @@ struct EstimateOptions {
   double mfu = 0;      ///< model FLOPs utilisation
   double gpuHours = 0; ///< the two others follow
   double tokensPerSecondPerGpu = 0;
+  /// Memory by rank under this layout; needs a whole cluster. Empty: not asked.
+  std::string layout;
+  std::string stack = "nemo"; ///< for the memory by rank
+  int64_t globalBatch = 0;    ///< likewise; 0: about 4M tokens
+  /// Where the model's costs come from; needed.
+  FeatureSourceMaker features;
   bool json = false;
 };
 

@@ -1,5 +1,6 @@
 //===- RunEstimate.cpp - tessera estimate ---------------------------------===//
 #include "Accounting.h"
+#include "RankMemory.h"
 #include "lib/Planning/Search/Problem.h"
 #include "tessera/Hardware/Cluster.h"
 #include "tessera/Planning/Plan.h"
@@ -18,22 +19,43 @@ struct Estimate {
   std::optional<ModelConfig> config; ///< absent for a bare parameter count
   double total = 0, active = 0;
   int64_t sequence = 0;
-  /// FLOPs of training on one token: 6 N, and counted with attention over all
-  /// positions or over the earlier ones only.
+  /// FLOPs of training on one token: 6 N; counted with attention over all
+  /// positions, as most reports do; and three times the products of the graph's
+  /// forward pass, attention over the positions that its masks show.
   double sixN = 0;
-  std::optional<double> full, causal;
+  std::optional<double> full, graph;
   ModelState state;
   std::optional<double> cache; ///< bytes of one sequence
   int64_t cacheBatch = 1;
   std::optional<Cluster> cluster;
   std::optional<TrainingCost> training;
   double tokens = 0;
+  std::optional<RankMemory> ranks;
 
   double inferenceBytes() const {
     return state.weights + cache.value_or(0) * double(cacheBatch);
   }
 };
 } // namespace
+
+/// Training FLOPs of one token by the model's graph.
+static Expected<double> graphFlops(const EstimateOptions &o,
+                                   const ModelConfig &config,
+                                   int64_t sequence) {
+  Expected<FeatureSourcePtr> source = o.features(config);
+  if (!source)
+    return source.takeError();
+  Expected<StackTraits> traits = stackTraits("nemo");
+  if (!traits)
+    return traits.takeError();
+  ModelFeatures features =
+      (*source)->features(Layout(), {sequence, *traits, Precision()});
+  double forward = 0;
+  for (const BlockCall &call : features.calls)
+    for (const OpFeature &op : features.blocks[call.block].ops)
+      forward += call.count * double(op.forward.matmulFlops);
+  return 3 * forward / double(sequence);
+}
 
 static Error readSizes(const EstimateOptions &o, Estimate &e) {
   e.name = o.model;
@@ -63,19 +85,24 @@ static Error readSizes(const EstimateOptions &o, Estimate &e) {
   ModelShape shape = shapeOf(*e.config, e.sequence);
   FlopConvention convention;
   e.full = conventionalFlops(shape, 1, convention) / double(e.sequence);
-  convention.causalHalved = true;
-  e.causal = conventionalFlops(shape, 1, convention) / double(e.sequence);
+  Expected<double> graph = graphFlops(o, *e.config, e.sequence);
+  if (!graph)
+    return graph.takeError();
+  e.graph = *graph;
   e.cache = cacheBytes(*e.config, e.sequence);
   return Error::success();
+}
+
+/// More than the name of a chip.
+static bool isWholeCluster(StringRef cluster) {
+  return cluster.contains(':') || cluster.ends_with(".json");
 }
 
 static Error chipOf(const EstimateOptions &o, Estimate &e) {
   if (o.cluster.empty())
     return Error::success();
-  bool chipOnly = !StringRef(o.cluster).contains(':') &&
-                  !StringRef(o.cluster).ends_with(".json");
   Expected<Cluster> cluster =
-      parseCluster(chipOnly ? o.cluster + ":1" : o.cluster);
+      parseCluster(isWholeCluster(o.cluster) ? o.cluster : o.cluster + ":1");
   if (!cluster)
     return cluster.takeError();
   e.cluster = *cluster;
@@ -95,9 +122,7 @@ static Error readTraining(const EstimateOptions &o, Estimate &e) {
   run.tokens = e.tokens = o.tokens;
   run.peak = e.cluster->chip.peak(DataType::BF16);
   run.powerWatts = e.cluster->chip.powerWatts;
-  bool whole = StringRef(o.cluster).contains(':') ||
-               StringRef(o.cluster).ends_with(".json");
-  run.gpus = whole ? e.cluster->numGPUs() : 0;
+  run.gpus = isWholeCluster(o.cluster) ? e.cluster->numGPUs() : 0;
   run.mfu = o.mfu;
   run.gpuHours = o.gpuHours;
   run.tokensPerSecondPerGPU = o.tokensPerSecondPerGpu;
@@ -126,8 +151,9 @@ static void printEstimate(const Estimate &e, raw_ostream &out) {
     row("", formatCount(*e.full),
         "  counted, attention over all " + std::to_string(e.sequence) +
             " positions");
-  if (e.causal && e.config->causal)
-    row("", formatCount(*e.causal), "  counted, attention over earlier ones");
+  if (e.graph)
+    row("", formatCount(*e.graph),
+        "  counted on the graph, with its masks");
   t.rule();
   row("training state", formatNumber(e.state.total() / 1e9, 1) + " GB",
       "  16 bytes a parameter, activations apart");
@@ -184,7 +210,7 @@ static json::Value estimateJson(const Estimate &e) {
   if (e.config) {
     o["sequence"] = e.sequence;
     o["flops_per_token_counted"] = *e.full;
-    o["flops_per_token_counted_causal"] = *e.causal;
+    o["flops_per_token_counted_causal"] = *e.graph;
     o["cache_bytes_per_sequence"] = *e.cache;
     o["inference_bytes"] = e.inferenceBytes();
   }
@@ -204,7 +230,30 @@ static json::Value estimateJson(const Estimate &e) {
       o["days"] = c.days;
     o["energy_mwh"] = c.energyWattHours / 1e6;
   }
+  if (e.ranks)
+    o["ranks"] = toJson(*e.ranks);
   return json::Value(std::move(o));
+}
+
+static Error readRanks(const EstimateOptions &o, Estimate &e) {
+  if (o.layout.empty())
+    return Error::success();
+  if (!e.config)
+    return makeError("--layout needs a model, not a number of parameters");
+  if (!e.cluster || !isWholeCluster(o.cluster))
+    return makeError("--layout needs a cluster: --cluster h100-sxm:16x8");
+  PlanInput input;
+  input.model = o.model;
+  input.cluster = o.cluster;
+  input.sequence = e.sequence;
+  input.globalBatch = o.globalBatch;
+  input.stack = o.stack;
+  input.features = o.features;
+  Expected<RankMemory> ranks = rankMemory(input, o.layout, o.cacheBatch);
+  if (!ranks)
+    return ranks.takeError();
+  e.ranks = std::move(*ranks);
+  return Error::success();
 }
 
 int tessera::runEstimate(const EstimateOptions &o, raw_ostream &out,
@@ -225,9 +274,14 @@ int tessera::runEstimate(const EstimateOptions &o, raw_ostream &out,
     return fail(toString(std::move(error)));
   if (Error error = readTraining(o, e))
     return fail(toString(std::move(error)));
-  if (o.json)
+  if (Error error = readRanks(o, e))
+    return fail(toString(std::move(error)));
+  if (o.json) {
     out << formatv("{0:2}\n", estimateJson(e));
-  else
-    printEstimate(e, out);
+    return 0;
+  }
+  printEstimate(e, out);
+  if (e.ranks)
+    printRankMemory(*e.ranks, out);
   return 0;
 }

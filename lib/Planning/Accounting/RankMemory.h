@@ -1,0 +1,41 @@
+//===- RankMemory.h - memory by kind and by rank ----------------*- C++ -*-===//
+#ifndef TESSERA_LIB_PLANNING_ACCOUNTING_RANKMEMORY_H
+#define TESSERA_LIB_PLANNING_ACCOUNTING_RANKMEMORY_H
+
+#include "tessera/CostModel/Memory.h"
+#include "tessera/Planning/Plan.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/JSON.h"
+#include <vector>
+
+namespace tessera {
+
+/// What one rank holds that serves requests instead of training.
+struct ServingMemory {
+  double weights = 0, cache = 0, context = 0;
+  double total() const { return weights + cache + context; }
+};
+
+/// Memory of a rank of each pipeline stage; the ranks of one stage hold the
+/// same.
+struct RankMemory {
+  std::string layout;
+  double limit = 0; ///< bytes of a GPU
+  std::vector<MemoryUse> training;
+  std::vector<ServingMemory> serving;
+  int64_t cacheBatch = 1; ///< sequences that a replica serves at once
+};
+
+/// The memory of `input.model` on `input.cluster` under `layout`
+/// ("tp=8,pp=4,sp"; dp may be left out). Serving splits weights and cache over
+/// tp and pp as training does; grouped heads over at most as many ranks as
+/// there are, and latent attention's rows not at all.
+llvm::Expected<RankMemory>
+rankMemory(const PlanInput &input, llvm::StringRef layout, int64_t cacheBatch);
+
+void printRankMemory(const RankMemory &memory, llvm::raw_ostream &out);
+llvm::json::Value toJson(const RankMemory &memory);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_PLANNING_ACCOUNTING_RANKMEMORY_H
