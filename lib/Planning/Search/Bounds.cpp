@@ -22,6 +22,16 @@ int64_t tessera::microBatches(const Layout &l, const Workload &w) {
   return std::max<int64_t>(1, w.globalBatch / (l.dp * l.microBatch));
 }
 
+ModelOutline tessera::outlineOf(const ModelFeatures &f) {
+  ModelOutline o;
+  o.calls.assign(f.calls.begin(), f.calls.end());
+  for (const BlockFeatures &b : f.blocks)
+    o.blocks.push_back({double(b.denseParameters), double(b.expertParameters)});
+  o.boundaryBytes = f.boundaryBytes;
+  o.layers = f.numLayers();
+  return o;
+}
+
 SmallVector<bool, 5> tessera::pinnedBlocks(const ModelFeatures &f) {
   SmallVector<bool, 5> pinned(f.blocks.size(), false);
   for (const BlockCall &call : f.calls)
@@ -67,7 +77,7 @@ BlockSecondsList tessera::relaxedBlockSeconds(const ModelFeatures &f,
 }
 
 BlockSecondsList tessera::withSharding(const BlockSecondsList &times,
-                                       const ModelFeatures &f, const Layout &l,
+                                       const ModelOutline &f, const Layout &l,
                                        const PlanProblem &p) {
   BlockSecondsList out = times;
   const StepModel &model = p.model;
@@ -80,8 +90,7 @@ BlockSecondsList tessera::withSharding(const BlockSecondsList &times,
   for (size_t i = 0; i < f.blocks.size(); ++i) {
     double gather = 0, reduce = 0;
     for (bool expert : {false, true}) {
-      double elements = double(expert ? f.blocks[i].expertParameters
-                                      : f.blocks[i].denseParameters);
+      double elements = expert ? f.blocks[i].expert : f.blocks[i].dense;
       if (elements == 0)
         continue;
       GroupShape g = expert ? expertReplicaGroup(l, model.cluster)
@@ -128,29 +137,29 @@ BlockFeatures tessera::innerFloor(BlockFeatures b) {
   return b;
 }
 
-MeshWork tessera::meshWork(const ModelFeatures &f,
+MeshWork tessera::meshWork(const ModelOutline &f,
                            const BlockSecondsList &times) {
   MeshWork w;
   w.boundaryBytes = f.boundaryBytes;
   w.cheapestLayer = w.cheapestForward = w.leastDense = w.leastExpert = 1e30;
   for (const BlockCall &call : f.calls) {
     const BlockSeconds &t = times[call.block];
-    const BlockFeatures &b = f.blocks[call.block];
+    const ModelOutline::Parameters &b = f.blocks[call.block];
     double both = t.forward + t.backward;
     w.total += call.count * both;
     if (call.pinned) {
       bool begins = w.layers == 0;
       (begins ? w.first : w.head) += call.count * both;
       if (begins)
-        w.firstDense += call.count * double(b.denseParameters);
+        w.firstDense += call.count * b.dense;
       continue;
     }
     w.layers += call.count;
     w.cheapestLayer = std::min(w.cheapestLayer, both);
     w.cheapestForward = std::min(w.cheapestForward, t.forward);
     w.dearestLayer = std::max(w.dearestLayer, both);
-    w.leastDense = std::min(w.leastDense, double(b.denseParameters));
-    w.leastExpert = std::min(w.leastExpert, double(b.expertParameters));
+    w.leastDense = std::min(w.leastDense, b.dense);
+    w.leastExpert = std::min(w.leastExpert, b.expert);
   }
   return w;
 }
@@ -287,7 +296,7 @@ double tessera::meshBoundToTheEnd(const MeshWork &w, const Layout &l,
 }
 
 double tessera::layoutBound(const BlockSecondsList &times,
-                            const ModelFeatures &f, const Layout &l,
+                            const ModelOutline &f, const Layout &l,
                             const PlanProblem &p) {
   double m = double(microBatches(l, p.workload));
   auto [occupied, delay] = transferOf(f.boundaryBytes, l, p.model);
@@ -296,7 +305,7 @@ double tessera::layoutBound(const BlockSecondsList &times,
   SmallVector<int, 8> even;
   ArrayRef<int> sizes = l.chunkLayers;
   if (sizes.empty()) {
-    even = evenChunks(f.numLayers(), chunks);
+    even = evenChunks(f.layers, chunks);
     sizes = even;
   }
   double dense = 0, expert = 0; // of the first stage
@@ -305,8 +314,8 @@ double tessera::layoutBound(const BlockSecondsList &times,
     forward[chunk] += count * t.forward;
     backward[chunk] += count * t.backward + recomputed * t.recompute;
     if (chunk % l.pp == 0) {
-      dense += count * double(f.blocks[block].denseParameters);
-      expert += count * double(f.blocks[block].expertParameters);
+      dense += count * f.blocks[block].dense;
+      expert += count * f.blocks[block].expert;
     }
   };
   int chunk = 0, room = sizes[0], again = l.recomputedOf(sizes[0]);
@@ -387,8 +396,7 @@ double tessera::stateBound(const PlanProblem &p, const Layout &l) {
 }
 
 SmallVector<int, 8> tessera::balancedChunks(const BlockSecondsList &times,
-                                            const ModelFeatures &f,
-                                            int chunks) {
+                                            const ModelOutline &f, int chunks) {
   SmallVector<double, 128> layers;
   double first = 0, last = 0;
   for (const BlockCall &call : f.calls) {

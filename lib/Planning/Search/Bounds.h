@@ -11,6 +11,18 @@
 
 namespace tessera {
 
+/// What the bounds of time read of the features besides the blocks' times.
+struct ModelOutline {
+  struct Parameters {
+    double dense = 0, expert = 0;
+  };
+  llvm::SmallVector<BlockCall, 5> calls;
+  llvm::SmallVector<Parameters, 5> blocks;
+  int64_t boundaryBytes = 0;
+  int layers = 0;
+};
+ModelOutline outlineOf(const ModelFeatures &features);
+
 /// Seconds of one call of a block for one microbatch.
 struct BlockSeconds {
   double forward = 0, backward = 0, recompute = 0;
@@ -35,8 +47,8 @@ llvm::SmallVector<bool, 5> pinnedBlocks(const ModelFeatures &features);
 
 /// Adds what ZeRO 2 or 3 exposes at least under the layout's sharding group.
 BlockSecondsList withSharding(const BlockSecondsList &times,
-                              const ModelFeatures &features,
-                              const Layout &layout, const PlanProblem &problem);
+                              const ModelOutline &outline, const Layout &layout,
+                              const PlanProblem &problem);
 
 /// What is left of a block under any dispatcher and any sharding (see
 /// FeatureProvider).
@@ -56,7 +68,7 @@ struct MeshWork {
   /// Parameters of what begins the model and, at least, of a layer.
   double firstDense = 0, leastDense = 0, leastExpert = 0;
 };
-MeshWork meshWork(const ModelFeatures &features, const BlockSecondsList &times);
+MeshWork meshWork(const ModelOutline &outline, const BlockSecondsList &times);
 
 /// Microbatches of one replica.
 int64_t microBatches(const Layout &layout, const Workload &workload);
@@ -73,7 +85,7 @@ double meshBoundToTheEnd(const MeshWork &work, const Layout &mesh,
 
 /// The same for a layout with all its choices made; `times` are its blocks'
 /// with what sharding adds.
-double layoutBound(const BlockSecondsList &times, const ModelFeatures &features,
+double layoutBound(const BlockSecondsList &times, const ModelOutline &outline,
                    const Layout &layout, const PlanProblem &problem);
 
 /// Bytes that the fullest rank of any layout with this mesh and this sharding
@@ -83,7 +95,7 @@ double stateBound(const PlanProblem &problem, const Layout &layout);
 /// Contiguous chunks whose longest takes the least time, embedding and head
 /// counted; every chunk has a layer.
 llvm::SmallVector<int, 8> balancedChunks(const BlockSecondsList &times,
-                                         const ModelFeatures &features,
+                                         const ModelOutline &outline,
                                          int chunks);
 
 /// What memoryUse reads of the features, with each block's ops merged.

@@ -92,36 +92,39 @@ MeshCache::Entry &MeshCache::entry(const Layout &l) {
     e.times.push_back(t.work);
     least.push_back(t.floor);
   }
-  e.work = meshWork(f, e.times);
-  e.floor = meshWork(f, least);
+  e.outline = outlineOf(f);
+  e.work = meshWork(e.outline, e.times);
+  e.floor = meshWork(e.outline, least);
   return e;
 }
 
-MeshCache::Details &MeshCache::details(const Layout &l) {
-  Entry &e = entry(l);
-  if (!e.details) {
+MeshCache::Details &MeshCache::details(Entry &e) {
+  if (!e.details)
     e.details = std::make_unique<Details>();
-    e.details->small = condensed(provider.features(l));
-    e.details->times[0] = e.times;
-  }
   return *e.details;
 }
 
 const ModelFeatures &MeshCache::features(const Layout &layout) {
-  return details(layout).small;
+  ModelFeatures &small = details(entry(layout)).small;
+  if (small.blocks.empty())
+    small = condensed(provider.features(layout));
+  return small;
 }
 
-const BlockSecondsList &MeshCache::relaxed(Details &d, const Layout &layout) {
-  int kind = static_cast<int>(layout.recompute);
-  if (d.times[kind].empty())
-    d.times[kind] = relaxedBlockSeconds(provider.features(layout), layout,
-                                        problem.workload, model);
-  return d.times[kind];
+const BlockSecondsList &MeshCache::relaxed(Entry &e, const Layout &layout) {
+  if (layout.recompute == RecomputeKind::None)
+    return e.times;
+  BlockSecondsList &again =
+      details(e).again[layout.recompute == RecomputeKind::Full];
+  if (again.empty())
+    again = relaxedBlockSeconds(provider.features(layout), layout,
+                                problem.workload, model);
+  return again;
 }
 
 const BlockSecondsList &MeshCache::times(const Layout &l) {
-  Details &d = details(l);
-  const BlockSecondsList &plain = relaxed(d, l);
+  Entry &e = entry(l);
+  const BlockSecondsList &plain = relaxed(e, l);
   if (l.zeroStage < 2)
     return plain;
   // Schedules and partitions of one mesh come one after another.
@@ -131,37 +134,37 @@ const BlockSecondsList &MeshCache::times(const Layout &l) {
   key.schedule = ScheduleKind::OneFOneB;
   key.recomputeLayers = 0;
   if (sharded.empty() || key != shardedFor) {
-    sharded = withSharding(plain, d.small, l, problem);
+    sharded = withSharding(plain, e.outline, l, problem);
     shardedFor = std::move(key);
   }
   return sharded;
 }
 
 const SmallVector<int, 8> &MeshCache::balanced(const Layout &l, int chunks) {
-  Details &d = details(l);
-  auto &table = d.balanced[static_cast<int>(l.recompute)];
+  Entry &e = entry(l);
+  auto &table = details(e).balanced[static_cast<int>(l.recompute)];
   auto [at, isNew] = table.try_emplace(chunks);
   if (isNew)
-    at->second = balancedChunks(relaxed(d, l), d.small, chunks);
+    at->second = balancedChunks(relaxed(e, l), e.outline, chunks);
   return at->second;
 }
 
 double MeshCache::bound(const Layout &mesh, double limit) {
-  double plain = meshBound(entry(mesh).work, mesh, problem);
+  Entry &e = entry(mesh);
+  double plain = meshBound(e.work, mesh, problem);
   if (mesh.zeroStage < 2 || plain >= limit)
     return plain;
   const BlockSecondsList &t = times(mesh);
-  const ModelFeatures &f = features(mesh);
   // Without a pipeline only recomputation is left to choose.
-  return mesh.pp == 1 ? layoutBound(t, f, mesh, problem)
-                      : meshBound(meshWork(f, t), mesh, problem);
+  return mesh.pp == 1 ? layoutBound(t, e.outline, mesh, problem)
+                      : meshBound(meshWork(e.outline, t), mesh, problem);
 }
 
 double MeshCache::boundToTheEnd(const Layout &mesh) {
   if (mesh.zeroStage < 2)
     return meshBoundToTheEnd(entry(mesh).work, mesh, problem);
   const BlockSecondsList &t = times(mesh);
-  return meshBoundToTheEnd(meshWork(features(mesh), t), mesh, problem);
+  return meshBoundToTheEnd(meshWork(outline(mesh), t), mesh, problem);
 }
 
 double MeshCache::floor(const Layout &mesh) {
@@ -191,7 +194,7 @@ bool tessera::forEachFamily(MeshCache &cache, const InnerChoices &choices,
             continue;
           int chunks = l.pp * l.vpp;
           l.chunkLayers = cache.balanced(l, chunks);
-          int layers = cache.features(l).numLayers();
+          int layers = cache.outline(l).layers;
           if (l.chunkLayers != evenChunks(layers, chunks) && !visit(l))
             return false;
         }

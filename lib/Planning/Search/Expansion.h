@@ -26,8 +26,12 @@ public:
   }
   MeshCache(const MeshCache &) = delete;
 
-  /// What memoryUse and layoutBound read of the features (see condensed).
+  /// What memoryUse reads of the features (see condensed).
   const ModelFeatures &features(const Layout &layout);
+  /// What layoutBound reads of them.
+  const ModelOutline &outline(const Layout &layout) {
+    return entry(layout).outline;
+  }
   /// Block times for the layout's recomputation, with what its sharding adds;
   /// valid until the next call.
   const BlockSecondsList &times(const Layout &layout);
@@ -42,14 +46,15 @@ public:
   double floor(const Layout &mesh);
 
 private:
-  /// What expanded meshes need besides.
+  /// What expanded meshes need besides; empty where it was not asked for yet.
   struct Details {
     ModelFeatures small;
-    BlockSecondsList times[3]; ///< empty: not asked for yet
+    BlockSecondsList again[2]; ///< times with selective, full recomputation
     std::map<int, llvm::SmallVector<int, 8>> balanced[3]; ///< by chunks
   };
   struct Entry {
     Layout key;
+    ModelOutline outline;
     BlockSecondsList times; ///< without recomputation
     MeshWork work, floor;
     std::unique_ptr<Details> details;
@@ -65,8 +70,8 @@ private:
   };
 
   Entry &entry(const Layout &layout);
-  Details &details(const Layout &layout);
-  const BlockSecondsList &relaxed(Details &details, const Layout &layout);
+  Details &details(Entry &entry);
+  const BlockSecondsList &relaxed(Entry &entry, const Layout &layout);
   BlockPair timesOf(const ModelFeatures &features, size_t block, bool pinned,
                     const Layout &layout, int sharding);
   int shardingClass(const Layout &layout) const;

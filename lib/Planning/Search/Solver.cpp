@@ -103,10 +103,11 @@ struct Node {
     Leaf,   ///< a layout
   };
   double bound;
-  const Layout *layout; ///< in the problem's or the search's pool
+  const Layout *layout; ///< in the result's meshes or the search's pool
   Kind kind;
   bool others = false; ///< of Known
   bool closer = false; ///< of Plain and Part: the bound has the step's end
+  int64_t origin = -1; ///< of Plain and Others: index into the result's bounds
 };
 struct Later {
   bool operator()(const Node &a, const Node &b) const {
@@ -176,18 +177,19 @@ private:
       break;
     }
     case Node::Others:
-      divide(l);
+      raise(node.origin, divide(l));
       break;
     case Node::Plain:
     case Node::Part:
       // Worth a closer bound, and then another turn.
       if (!node.closer) {
         double bound = std::max(node.bound, boundToTheEnd(l));
+        raise(node.origin, bound);
         if (canEnter(bound, l))
-          queue.push({bound, &l, node.kind, false, true});
+          queue.push({bound, &l, node.kind, false, true, node.origin});
         break;
       }
-      expand(l);
+      raise(node.origin, expand(l));
       break;
     case Node::Family:
       evaluateFamily(l);
@@ -197,6 +199,13 @@ private:
         evaluateLayout(l);
       break;
     }
+  }
+
+  /// What is learned of a mesh serves searches that start from the result.
+  void raise(int64_t origin, double bound) {
+    if (origin >= 0)
+      bounds.bounds[origin].bound =
+          std::max(bounds.bounds[origin].bound, bound);
   }
 
   void push(double bound, Node::Kind kind, const Layout &layout) {
@@ -236,7 +245,8 @@ private:
       l.dispatcher = choices.dispatchers.front();
       bounds.meshes.push_back(l);
       auto add = [&](double bound, Node::Kind kind) {
-        nodes.push_back({bound, &bounds.meshes.back(), kind});
+        nodes.push_back({bound, &bounds.meshes.back(), kind, false, false,
+                         int64_t(bounds.bounds.size())});
         bounds.bounds.push_back(
             {bound, bounds.meshes.size() - 1, kind == Node::Others});
       };
@@ -269,7 +279,9 @@ private:
 
   /// One part for each dispatcher and each sharding; shardings of the optimizer
   /// alone make one together.
-  void divide(const Layout &mesh) {
+  /// Returns a bound of all.
+  double divide(const Layout &mesh) {
+    double least = 1e300;
     InnerChoices choices = choicesOf(mesh);
     for (DispatcherKind dispatcher : choices.dispatchers) {
       bool together = dispatcher == mesh.dispatcher; // the plain part
@@ -282,15 +294,18 @@ private:
         l.zeroStage = s.zero < 2 ? 0 : s.zero;
         l.shardGroup = s.group;
         double bound = cache.bound(l, ranking.threshold(l));
+        least = std::min(least, bound);
         if (canEnter(bound, l))
           push(bound, Node::Part, l);
       }
     }
+    return least;
   }
 
   /// The layouts with the mesh, dispatcher and sharding of `mesh`; shardings of
-  /// the optimizer alone come together.
-  void expand(const Layout &mesh) {
+  /// the optimizer alone come together. Returns a bound of all.
+  double expand(const Layout &mesh) {
+    double all = 1e300;
     Layout key = mesh;
     key.dispatcher = DispatcherKind::AllToAll;
     key.zeroStage = key.shardGroup = 0;
@@ -310,13 +325,15 @@ private:
       if (limit > 0)
         least.recomputeLayers = 1;
       double bound =
-          layoutBound(cache.times(least), cache.features(least), least, p);
+          layoutBound(cache.times(least), cache.outline(least), least, p);
+      all = std::min(all, bound);
       if (!canEnter(bound, l))
         certificate.boundCut += limit + 1;
       else
         push(bound, limit > 0 ? Node::Family : Node::Leaf, l);
       return true;
     });
+    return all;
   }
 
   bool fits(const Layout &l, bool count) {
@@ -352,7 +369,7 @@ private:
     certificate.dominated += limit + 1 - last;
     for (int n = high; n <= last; ++n) {
       l.recomputeLayers = n > limit ? 0 : n;
-      double bound = layoutBound(cache.times(l), cache.features(l), l, p);
+      double bound = layoutBound(cache.times(l), cache.outline(l), l, p);
       if (canEnter(bound, l))
         push(bound, Node::Leaf, l);
       else

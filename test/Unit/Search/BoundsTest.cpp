@@ -30,7 +30,7 @@ TEST(Bounds, AreAdmissibleForEveryLayout) {
         gathered += l.dispatcher == DispatcherKind::AllGather;
         partial += l.recomputeLayers > 0;
         Candidate c = evaluate(p, provider, l);
-        double bound = layoutBound(cache.times(l), cache.features(l), l, p);
+        double bound = layoutBound(cache.times(l), cache.outline(l), l, p);
         Layout part = mesh;
         part.dispatcher = l.dispatcher;
         part.zeroStage = l.zeroStage < 2 ? 0 : l.zeroStage;
@@ -160,7 +160,7 @@ TEST(Bounds, BalancedPartitionIsTheShortest) {
     std::vector<double> layers(a, times[1].total());
     layers.insert(layers.end(), b, times[2].total());
     int chunks = 2 + int(random() % 3);
-    auto sizes = balancedChunks(times, f, chunks);
+    auto sizes = balancedChunks(times, outlineOf(f), chunks);
     ASSERT_EQ(std::accumulate(sizes.begin(), sizes.end(), 0), a + b);
     double first = times[0].total(), last = times[3].total();
     EXPECT_NEAR(longest(layers, first, last, sizes),
