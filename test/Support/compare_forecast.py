@@ -38,7 +38,8 @@ def plain_flops():
     heads = c.get("n_head", c.get("num_attention_heads"))
     kv = c.get("num_key_value_heads") or heads
     dim = c.get("head_dim") or hidden // heads
-    gpt = c["architectures"][0].startswith("GPT")
+    encoder = c["architectures"][0].startswith("Bert")
+    gpt = c["architectures"][0].startswith("GPT") or encoder
     inner = c.get("n_inner") or c.get("intermediate_size") or 4 * hidden
     windows = [0] * layers
     if c["architectures"] == ["MistralForCausalLM"]:
@@ -50,9 +51,11 @@ def plain_flops():
     rows, positions = int(batch), int(sequence)
     weights = layers * (2 * heads * dim * hidden + 2 * kv * dim * hidden
                         + (2 if gpt else 3) * hidden * inner)
-    flops = 2 * rows * positions * (weights + hidden * c["vocab_size"])
+    # A masked language model has a square linear before its head.
+    head = hidden * c["vocab_size"] + (hidden * hidden if encoder else 0)
+    flops = 2 * rows * positions * (weights + head)
     for window in windows:
-        pairs = sum(1 for i in range(positions) for j in range(i + 1)
+        pairs = sum(1 for i in range(positions) for j in range(positions if encoder else i + 1)
                     if not window or i - j < window)
         flops += 4 * rows * heads * dim * pairs
     return flops
