@@ -14,3 +14,11 @@ func.func @branches(%x: tensor<1x8x16xf32>) -> tensor<1x8x16xf32> {
 ^end:
   return %x : tensor<1x8x16xf32>
 }
+
+// -----
+
+func.func @table() -> tensor<1x8x16xf32> {
+  // expected-error @+1 {{no kernel computes 'tessera.sinusoid_table': a model with it can be planned, not compiled}}
+  %t = tessera.sinusoid_table : tensor<1x8x16xf32>
+  return %t : tensor<1x8x16xf32>
+}

@@ -184,11 +184,14 @@ void GroupBuilder::emit(Family family, ArrayRef<Operation *> ops,
 LogicalResult GroupBuilder::run() {
   if (!function.getBody().hasOneBlock())
     return function.emitError("has control flow, which cannot be fused");
-  for (Operation &op : function.getOps())
-    if (!isOutside(&op) && !familyOf(&op))
-      return op.emitError("no kernel computes '")
-             << op.getName()
-             << "': a model with it can be planned, not compiled";
+  // What computes says more than the table that it reads: named first.
+  for (bool tables : {false, true})
+    for (Operation &op : function.getOps())
+      if (!isOutside(&op) && !familyOf(&op) &&
+          isa<SinusoidTableOp>(op) == tables)
+        return op.emitError("no kernel computes '")
+               << op.getName()
+               << "': a model with it can be planned, not compiled";
   if (options.fuseEpilogues)
     fuseEpilogues();
   if (options.fuseChains)
