@@ -13,7 +13,7 @@ using namespace tessera;
 namespace {
 struct ValidateFlags {
   cl::OptionCategory category{"tessera validate"};
-  cl::opt<std::string> points{cl::Positional, cl::Required, cl::cat(category),
+  cl::opt<std::string> points{cl::Positional, cl::cat(category),
                               cl::desc("POINTS.csv")};
   cl::opt<std::string> constants{"constants", cl::cat(category),
                                  cl::value_desc("file"),
@@ -30,6 +30,8 @@ int tessera::validateCommand(int argc, char **argv) {
   if (!parseFlags(flags.category, argc, argv,
                   "compares predictions with published measurements\n"))
     return kUsageError;
+  if (flags.points.empty())
+    return fail("give the file of measurements: tessera validate POINTS.csv");
   ValidateOptions options;
   options.points = flags.points;
   options.constants = flags.constants;
