@@ -6,6 +6,7 @@
 #include "tessera/Import/ModelConfig.h"
 #include "tessera/Import/ShippedModels.h"
 #include "tessera/Pipelines/Phase.h"
+#include "tessera/Support/Json.h"
 #include "tessera/Support/Table.h"
 #include "tessera/Support/Units.h"
 
@@ -15,6 +16,17 @@
 
 using namespace llvm;
 using namespace tessera;
+
+/// Where the numbers of a shipped config come from.
+static std::string sourceOf(const ShippedModel &model) {
+  Expected<json::Value> config = parseJson(model.json, model.name);
+  if (!config) {
+    consumeError(config.takeError());
+    return "";
+  }
+  const json::Object *object = config->getAsObject();
+  return object ? object->getString("_source").value_or("").str() : "";
+}
 
 int tessera::modelsCommand(int argc, char **argv) {
   static cl::OptionCategory category("tessera models");
@@ -47,7 +59,8 @@ int tessera::modelsCommand(int argc, char **argv) {
                                 {"hidden", config->hidden},
                                 {"heads", config->heads},
                                 {"vocab", config->vocab},
-                                {"positions", config->maxPositions}});
+                                {"positions", config->maxPositions},
+                                {"source", sourceOf(model)}});
     table.row({model.name.str(), config->architecture,
                formatCount(static_cast<double>(total)),
                active == total ? std::string()
