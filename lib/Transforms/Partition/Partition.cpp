@@ -4,6 +4,8 @@
 // decided here.
 //
 //===----------------------------------------------------------------------===//
+#include "MergeReductions.h"
+
 #include "tessera/Transforms/Partition/Passes.h"
 
 #include "dialects/Tessera/TesseraDialect.h"
@@ -175,10 +177,15 @@ LogicalResult FunctionRewriter::run() {
 LogicalResult tessera::applyPartition(ModuleOp module,
                                       const PartitionAnalysis &analysis,
                                       PartitionStatistics &statistics) {
-  for (auto function : module.getOps<func::FuncOp>())
-    if (!function.isExternal() &&
-        failed(FunctionRewriter(function, analysis, statistics).run()))
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isExternal())
+      continue;
+    if (failed(FunctionRewriter(function, analysis, statistics).run()))
       return failure();
+    unsigned saved = mergeReductions(function);
+    statistics.collectives -= saved;
+    statistics.merged += saved;
+  }
   return success();
 }
 
@@ -203,6 +210,7 @@ struct PartitionPass : tessera::impl::PartitionBase<PartitionPass> {
       return signalPassFailure();
     numCollectives += statistics.collectives;
     numShared += statistics.shared;
+    numMerged += statistics.merged;
     numFunctions += statistics.functions;
   }
 };

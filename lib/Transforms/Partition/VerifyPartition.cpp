@@ -324,6 +324,10 @@ FailureOr<TensorSharding> LocalProgramChecker::transfer(Operation *op) {
   if (auto add = dyn_cast<AddOp>(op)) {
     if (failed(want(op, "rhs", of(add.getRhs()), of(add.getLhs()))))
       return failure();
+    if (of(add.getLhs()).isPartial() &&
+        of(add.getLhs()).kind != ReductionKind::Sum)
+      return op->emitError() << "adds values that are pending maxima, "
+                             << str(of(add.getLhs()));
     return of(add.getLhs());
   }
   if (failed(complete(op)))

@@ -16,7 +16,7 @@ namespace tessera {
 
 /// What a rewrite did.
 struct PartitionStatistics {
-  int64_t collectives = 0, shared = 0, functions = 0;
+  int64_t collectives = 0, shared = 0, merged = 0, functions = 0;
 };
 
 /// Rewrites `module` into one rank's program as `analysis` says, which must

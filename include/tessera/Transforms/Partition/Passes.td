@@ -12,7 +12,8 @@ def Partition : Pass<"tessera-partition", "::mlir::ModuleOp"> {
     decision). Every op is asked for its partition rule with the shardings that
     its operands have; where it needs others, the cheapest sequence of
     collectives is inserted; the op is built anew on local shapes. Collectives
-    of one value that several ops need are shared.
+    of one value that several ops need are shared, reductions whose results
+    are only added up become one of the sum.
 
     Types become local everywhere except on `tessera.parameter`, which keeps its
     global type beside its sharding. Function arguments and results carry
@@ -36,6 +37,7 @@ def Partition : Pass<"tessera-partition", "::mlir::ModuleOp"> {
   let statistics = [
     Statistic<"numCollectives", "collectives", "collectives inserted between ops">,
     Statistic<"numShared", "shared", "collectives that another user had asked for">,
+    Statistic<"numMerged", "merged", "reductions saved by adding partial sums first">,
     Statistic<"numFunctions", "functions", "functions partitioned">];
   let dependentDialects = ["::tessera::TesseraDialect"];
 }
