@@ -63,7 +63,8 @@ BackwardNeeds forecast::backwardNeeds(const RankBlock &block) {
     for (auto [bit, tensor] : llvm::enumerate(op.results))
       if ((op.cost.savedResults >> bit & 1) && isKept(tensor))
         keep(tensor, i);
-    if (op.splitsOutput && isKept(op.operands[0]) && !isGather(producerOf(block, op.operands[0])) &&
+    if (op.splitsOutput && isKept(op.operands[0]) &&
+        !isGather(producerOf(block, op.operands[0])) &&
         !reduced[op.operands[0]]) {
       reduced[op.operands[0]] = true;
       needs.reducesInput[i] = true;

@@ -137,7 +137,7 @@ private:
   }
 
   Shared &shared(const RankProgram &program, const Layout &l,
-                       const FeatureQuery &query) const {
+                 const FeatureQuery &query) const {
     Key key{&program, l.microBatch, l.cp, int(l.contextKind), l.zeroStage >= 3};
     if (last && key == lastKey)
       return *last;

@@ -73,8 +73,9 @@ public:
     for (const OpSpec &op : spec.ops)
       block.ops.push_back(evaluate(op, block));
     for (const ParameterSpec &p : spec.parameters)
-      block.parameters.push_back(
-          {p.symbol, p.tensor, block.tensors[p.tensor].elements, p.expert, p.perLayer});
+      block.parameters.push_back({p.symbol, p.tensor,
+                                  block.tensors[p.tensor].elements, p.expert,
+                                  p.perLayer});
     return block;
   }
 

@@ -86,8 +86,7 @@ void forecast::addTokenGathering(const RankBlock &block, const Layout &l,
     if (op.role == OpRole::Permute)
       bytes = block.tensors[op.operands[0]].bytes() * l.ep;
   }
-  auto add = [&](CollectiveKind kind, int64_t size, int forward,
-                 int backward) {
+  auto add = [&](CollectiveKind kind, int64_t size, int forward, int backward) {
     out.collectives.push_back(
         {kind, ParallelAxis::EP, size, forward, backward, false});
   };

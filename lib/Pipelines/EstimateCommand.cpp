@@ -46,8 +46,9 @@ struct EstimateFlags {
       cl::desc("Sequences of a step, for --layout (default: about 4M tokens)")};
   cl::opt<std::string> stack{"stack", cl::init("nemo"), cl::cat(category),
                              cl::desc("Training software, for --layout")};
-  cl::opt<int64_t> batch{"batch", cl::init(1), cl::cat(category),
-                         cl::desc("For --forward: sequences of all ranks")};
+  cl::opt<int64_t> batch{"batch", cl::init(0), cl::cat(category),
+                         cl::desc("For --forward: sequences of all ranks "
+                                  "(default: dp times mb)")};
   cl::opt<std::string> dtype{"dtype", cl::cat(category),
                              cl::value_desc("f32|bf16"),
                              cl::desc("For --forward: element type")};
@@ -60,9 +61,23 @@ int tessera::estimateCommand(int argc, char **argv) {
   if (!parseFlags(flags.category, argc, argv,
                   "sizes of a model, and what training it takes\n"))
     return kUsageError;
-  if (flags.forward)
+  if (flags.forward) {
+    for (const cl::Option *option :
+         {static_cast<cl::Option *>(&flags.cluster),
+          static_cast<cl::Option *>(&flags.cacheBatch),
+          static_cast<cl::Option *>(&flags.tokens),
+          static_cast<cl::Option *>(&flags.mfu),
+          static_cast<cl::Option *>(&flags.gpuHours),
+          static_cast<cl::Option *>(&flags.tokensPerSecond),
+          static_cast<cl::Option *>(&flags.globalBatch),
+          static_cast<cl::Option *>(&flags.stack)})
+      if (option->getNumOccurrences() > 0)
+        return usage("--" + option->ArgStr + " does not go with --forward");
+    if (Error error = requireModel(flags.model))
+      return fail(std::move(error));
     return forwardEstimate({flags.model, flags.layout, flags.sequence,
                             flags.batch, flags.dtype, flags.json});
+  }
   for (const cl::Option *option : {static_cast<cl::Option *>(&flags.batch),
                                    static_cast<cl::Option *>(&flags.dtype)})
     if (option->getNumOccurrences() > 0)

@@ -10,51 +10,37 @@
 #include "CommandLine.h"
 #include "lib/Pipelines/Emit.h"
 #include "tessera/Analysis/Counts.h"
-#include "tessera/CostModel/Layout.h"
 #include "tessera/Pipelines/Compile.h"
+#include "tessera/Planning/CompilerMesh.h"
 #include "tessera/Support/File.h"
 #include "tessera/Support/Table.h"
 #include "tessera/Support/Units.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 using namespace llvm;
 using namespace tessera;
 
-/// The mesh of a layout; fails on axes that the compiler does not build.
-static Expected<std::string> meshOf(const Layout &l) {
-  const std::pair<const char *, int> others[] = {
-      {"pp", l.pp}, {"cp", l.cp}, {"ep", l.ep}, {"etp", l.etp}};
-  for (auto [name, size] : others)
-    if (size > 1)
-      return createStringError(Twine("--layout: the compiler does not build ") +
-                               name + " yet, got " + name + "=" + Twine(size) +
-                               "; --forward knows dp, tp and sp");
-  if (l.zeroStage > 0)
-    return createStringError("--layout: zero=" + Twine(l.zeroStage) +
-                             " shards training state, of which a forward "
-                             "program has none");
-  return "dp=" + std::to_string(l.dp) + ",tp=" + std::to_string(l.tp);
-}
-
 int tessera::forwardEstimate(const ForwardEstimateOptions &o) {
-  if (o.batch < 1 || o.sequence < 0)
-    return usage("--batch must be at least 1 and --sequence not negative");
-  Layout layout;
-  if (!o.layout.empty()) {
-    Expected<Layout> parsed = parseLayout(o.layout);
-    if (!parsed)
-      return fail("--layout: " + toString(parsed.takeError()));
-    layout = *parsed;
-  }
-  Expected<std::string> mesh = meshOf(layout);
+  if (o.batch < 0 || o.sequence < 0)
+    return usage("--batch and --sequence must be at least 1");
+  Expected<Layout> layout = parseLayout(o.layout);
+  if (!layout)
+    return fail("--layout: " + toString(layout.takeError()));
+  Expected<CompilerMesh> mesh = compilerMesh(*layout);
   if (!mesh)
-    return fail(mesh.takeError());
+    return fail("--layout: " + toString(mesh.takeError()));
+  if (!mesh->unused.empty())
+    showNotes("only a training step has a use for " +
+              join(mesh->unused, " and ") +
+              "; the forward pass is counted without");
   ProgramOptions program;
   program.model = o.model;
-  program.mesh = *mesh;
+  program.mesh = mesh->mesh;
   program.sequence = o.sequence;
-  program.batch = o.batch;
+  program.batch = o.batch ? o.batch : mesh->rows;
   program.dtype = o.dtype;
-  program.sequenceParallel = layout.sequenceParallel ? "on" : "off";
+  program.sequenceParallel = mesh->sequenceParallel ? "on" : "off";
   DriverOptions driver;
   driver.to = Phase::Fuse;
   driver.emit = o.json ? EmitKind::CountsJson : EmitKind::Counts;

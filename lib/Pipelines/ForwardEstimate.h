@@ -11,7 +11,7 @@ struct ForwardEstimateOptions {
   std::string model;
   std::string layout; ///< "tp=2,dp=2,sp"
   int64_t sequence = 0;
-  int64_t batch = 1; ///< of all ranks together
+  int64_t batch = 0; ///< of all ranks together; 0: dp times mb
   std::string dtype;
   bool json = false;
 };
