@@ -77,8 +77,10 @@ BlockFacts forecast::factsOf(const RankBlock &block) {
   BlockFacts facts;
   facts.needs = backwardNeeds(block);
   facts.leaders = jointProducts(block);
-  for (const RankOp &op : block.ops)
+  for (const RankOp &op : block.ops) {
     facts.hasExperts |= op.role == OpRole::GroupedLinear;
+    facts.isOuter |= op.role == OpRole::Head || op.role == OpRole::Embedding;
+  }
   return facts;
 }
 

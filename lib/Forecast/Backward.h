@@ -39,6 +39,7 @@ struct BlockFacts {
   /// there are no others. See Products.cpp.
   std::vector<int> leaders;
   bool hasExperts = false;
+  bool isOuter = false; ///< embeds tokens or makes logits
 };
 BlockFacts factsOf(const RankBlock &block);
 

@@ -261,14 +261,8 @@ void BlockLowering::keep() {
   }
 }
 
-bool BlockLowering::isOuter() const {
-  return llvm::any_of(block.ops, [](const RankOp &op) {
-    return op.role == OpRole::Head || op.role == OpRole::Embedding;
-  });
-}
-
 void BlockLowering::collectives() {
-  double narrow = isOuter() ? 1.0 : bytesOf(precision.linear) / 2.0;
+  double narrow = facts.isOuter ? 1.0 : bytesOf(precision.linear) / 2.0;
   for (CollectiveFeature c : bothDirections(block, needs)) {
     if ((c.axis == ParallelAxis::EP && layout.ep <= 1) ||
         (c.axis == ParallelAxis::ETP && layout.etp <= 1))

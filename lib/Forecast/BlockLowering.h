@@ -56,7 +56,6 @@ private:
   const RankTensor &result(const RankOp &op) const {
     return block.tensors[op.results[0]];
   }
-  bool isOuter() const;
   int64_t chosen() const;
   bool sortsAgain(const RankOp &op) const;
 

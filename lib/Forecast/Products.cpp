@@ -105,8 +105,7 @@ void BlockLowering::product(int number) {
     carriers[number] = carriers[facts.leaders[number]];
     return;
   }
-  DataType type =
-      op.role == OpRole::Head || isOuter() ? DataType::BF16 : precision.linear;
+  DataType type = facts.isOuter ? DataType::BF16 : precision.linear;
   OpFeature f = productFeature(op, type);
   int64_t x = operand(op, 0).bytes();
   int64_t input = operand(op, 0).elements;

@@ -70,8 +70,10 @@ public:
       block.tensors.push_back(t);
     }
     block.ops.reserve(spec.ops.size());
-    for (const OpSpec &op : spec.ops)
-      block.ops.push_back(evaluate(op, block));
+    for (const OpSpec &op : spec.ops) {
+      block.ops.push_back(op.base);
+      evaluate(op, block, block.ops.back());
+    }
     for (const ParameterSpec &p : spec.parameters)
       block.parameters.push_back({p.symbol, p.tensor,
                                   block.tensors[p.tensor].elements, p.expert,
@@ -118,27 +120,27 @@ public:
       block.tensors[i].elements = types[i].getNumElements();
     }
     for (int i : spec.expertOps)
-      block.ops[i] = evaluate(spec.ops[i], block);
+      evaluate(spec.ops[i], block, block.ops[i]);
     for (RankParameter &p : block.parameters)
       if (p.expert)
         p.elements = block.tensors[p.tensor].elements;
   }
 
 private:
-  RankOp evaluate(const OpSpec &op, const RankBlock &block) {
-    RankOp r = op.base;
+  /// Fills in what depends on sizes.
+  void evaluate(const OpSpec &op, const RankBlock &block, RankOp &r) {
     if (!op.op) {
       const RankTensor &rows = block.tensors[r.operands[0]];
       int64_t width = sizeOf(spec.tensors[r.operands[0]].dims.back(), sizes.cp);
       r.collective.bytes =
           exchangeBytes(r.collective, routed, width * rows.elementBytes, sizes);
-      return r;
+      return;
     }
     bool attends =
         r.role == OpRole::Attention || r.role == OpRole::LatentAttention;
     bool share = attends && sizes.cp > 1;
     auto collect = [&](ArrayRef<int> tensors) {
-      SmallVector<RankedTensorType, 4> list;
+      SmallVector<RankedTensorType, 8> list;
       for (int t : tensors)
         list.push_back(t < 0   ? RankedTensorType()
                        : share ? typeOf(spec.tensors[t], 1)
@@ -150,17 +152,16 @@ private:
     if (share)
       r.cost = contextShare(r.cost, sizes.cp);
     if (attends) {
-      r.attention.heads *= sizes.microBatch;
-      r.attention.rows = ceilDivide(r.attention.rows, sizes.cp);
+      r.attention.heads = op.base.attention.heads * sizes.microBatch;
+      r.attention.rows = ceilDivide(op.base.attention.rows, sizes.cp);
     }
     if (r.role == OpRole::GroupedLinear)
-      r.experts = ceilDivide(r.experts, sizes.ep);
+      r.experts = ceilDivide(op.base.experts, sizes.ep);
     if (r.role == OpRole::Collective) {
       int64_t in = block.tensors[r.operands[0]].bytes();
       int64_t out = block.tensors[r.results[0]].bytes();
       r.collective.bytes = std::max(in, out);
     }
-    return r;
   }
 
   const BlockSpec &spec;
