@@ -10,6 +10,7 @@
 //  - Expert parallelism divides the experts' weights. Rows travel to their
 //    experts and back (ProgramReader::exchange puts the exchanges into the
 //    graph), under expert tensor parallelism gathered before and reduced after.
+//    ForecastExactTests holds that against a partitioner told to split experts.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_LIB_FORECAST_UNBUILTAXES_H
