@@ -24,7 +24,7 @@ struct ExplainFlags {
       "from", cl::cat(category), cl::value_desc("file"),
       cl::desc("Instead of --layout: the file of a training framework "
                "(docs/exports.md)")};
-  cl::opt<bool> json{"json", cl::cat(category), cl::desc("As JSON")};
+  PlanOutputFlags output{category};
 };
 } // namespace
 
@@ -68,7 +68,7 @@ int tessera::explainCommand(int argc, char **argv) {
   if (Error error = readClusterFile(options.input.cluster))
     return fail(std::move(error));
   options.layout = flags.layout;
-  options.json = flags.json;
+  flags.output.read(options);
   if (!flags.from.empty()) {
     Error error = flags.layout.empty()
                       ? readFrom(flags.from, options)

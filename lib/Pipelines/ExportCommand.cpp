@@ -5,6 +5,7 @@
 #include "tessera/Import/ModelConfig.h"
 #include "tessera/Planning/Export.h"
 #include "tessera/Support/File.h"
+#include "tessera/Support/Json.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -39,6 +40,9 @@ struct ExportFlags {
                             cl::desc("Tokens of a sequence")};
   cl::opt<int> gpusPerNode{"gpus-per-node", cl::init(8), cl::cat(category),
                            cl::desc("For the launcher (default: 8)")};
+  cl::opt<bool> json{"json", cl::cat(category),
+                     cl::desc("With --to: the file and what it does not "
+                              "express, as JSON")};
   cl::opt<std::string> output{"o", cl::init("-"), cl::cat(category),
                               cl::value_desc("file"),
                               cl::desc("Write here instead of the terminal")};
@@ -76,6 +80,18 @@ static void show(const ExportInput &input) {
     outs() << "sequence: " << input.workload.sequence << "\n";
 }
 
+static json::Value fileJson(StringRef framework, const ExportedFile &file) {
+  json::Object o{{"framework", framework},
+                 {"text", file.text},
+                 {"not_expressed", json::Array(file.notExpressed)}};
+  for (const FrameworkName &name : frameworkNames())
+    if (name.name == framework) {
+      o["title"] = name.title;
+      o["file_name"] = name.fileName;
+    }
+  return o;
+}
+
 int tessera::exportCommand(int argc, char **argv) {
   static ExportFlags flags;
   if (!parseFlags(flags.category, argc, argv,
@@ -84,6 +100,8 @@ int tessera::exportCommand(int argc, char **argv) {
     return kUsageError;
   if (flags.layout.empty() == flags.from.empty())
     return fail("give either --layout or --from");
+  if (flags.json && flags.to.empty())
+    return fail("--json describes the file that is written; give --to");
   if (flags.to.empty() && flags.from.empty())
     return fail("give the framework (--to)");
   if (flags.gpus < 0 || flags.globalBatch < 0 || flags.sequence < 0 ||
@@ -117,10 +135,16 @@ int tessera::exportCommand(int argc, char **argv) {
   Expected<ExportedFile> file = exportLayout(flags.to, input);
   if (!file)
     return fail(file.takeError());
-  for (const std::string &loss : file->notExpressed)
-    errs() << "note: not expressed: " << loss << "\n";
-  if (Error error = writeFileAtomically(
-          flags.output, [&](raw_ostream &os) { os << file->text; }))
+  if (!flags.json)
+    for (const std::string &loss : file->notExpressed)
+      errs() << "note: not expressed: " << loss << "\n";
+  auto write = [&](raw_ostream &os) {
+    if (flags.json)
+      printJson(fileJson(flags.to, *file), os);
+    else
+      os << file->text;
+  };
+  if (Error error = writeFileAtomically(flags.output, write))
     return fail(std::move(error));
   return 0;
 }

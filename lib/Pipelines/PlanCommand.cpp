@@ -31,7 +31,7 @@ struct PlanFlags {
                    cl::desc("Meshes in the table")};
   cl::opt<double> timeLimit{"time-limit", cl::init(0), cl::cat(category),
                             cl::desc("Seconds to search; 0: until proven")};
-  cl::opt<bool> json{"json", cl::cat(category), cl::desc("As JSON")};
+  PlanOutputFlags output{category};
 };
 } // namespace
 
@@ -54,6 +54,6 @@ int tessera::planCommand(int argc, char **argv) {
   options.sensitivity = flags.sensitivity;
   options.top = flags.top;
   options.timeLimit = flags.timeLimit;
-  options.json = flags.json;
+  flags.output.read(options);
   return runPlan(options, outs(), errs());
 }

@@ -1,4 +1,4 @@
-//===- PlanFlags.h - what plan and explain both ask for ---------*- C++ -*-===//
+//===- PlanFlags.h - what plan and explain have in common -------*- C++ -*-===//
 #ifndef TESSERA_LIB_PIPELINES_PLANFLAGS_H
 #define TESSERA_LIB_PIPELINES_PLANFLAGS_H
 
@@ -52,6 +52,28 @@ struct PlanInputFlags {
   llvm::cl::opt<int64_t> sequence, globalBatch;
   llvm::cl::opt<std::string> precision, stack, memory;
   llvm::cl::opt<double> skew;
+};
+
+/// What they can write beside their text.
+struct PlanOutputFlags {
+  explicit PlanOutputFlags(llvm::cl::OptionCategory &category)
+      : json("json", llvm::cl::cat(category), llvm::cl::desc("As JSON")),
+        details("details", llvm::cl::cat(category),
+                llvm::cl::desc("With --json: also the timeline, and figures as "
+                               "SVG")),
+        report("report", llvm::cl::cat(category),
+               llvm::cl::value_desc("out.html"),
+               llvm::cl::desc("Also write one self-contained page with "
+                              "figures")) {}
+
+  template <typename Options> void read(Options &options) const {
+    options.json = json;
+    options.details = details;
+    options.report = report;
+  }
+
+  llvm::cl::opt<bool> json, details;
+  llvm::cl::opt<std::string> report;
 };
 
 } // namespace tessera

@@ -38,6 +38,8 @@ struct ScaleFlags {
   cl::opt<double> ratio{"tokens-per-param", cl::init(20), cl::cat(category),
                         cl::desc("For the rule of that name")};
   cl::opt<bool> json{"json", cl::cat(category), cl::desc("As JSON")};
+  cl::opt<bool> details{"details", cl::cat(category),
+                        cl::desc("With --json: also the plot as SVG")};
   cl::opt<std::string> plot{"plot", cl::cat(category), cl::value_desc("file"),
                             cl::desc("Write the curves as SVG")};
 };
@@ -90,6 +92,7 @@ int tessera::scaleCommand(int argc, char **argv) {
   options.budget.inferenceTokens = inference.value_or(0);
   options.budget.tokensPerParameter = flags.ratio;
   options.json = flags.json;
+  options.details = flags.details;
   options.plot = flags.plot;
   if (Error error = scaling::runScale(options, outs()))
     return fail(std::move(error));

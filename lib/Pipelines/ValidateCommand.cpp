@@ -22,6 +22,8 @@ struct ValidateFlags {
                               cl::desc("Only sources whose name has this")};
   cl::opt<bool> runs{"runs", cl::cat(category), cl::desc("Show every run")};
   cl::opt<bool> json{"json", cl::cat(category), cl::desc("As JSON")};
+  cl::opt<bool> details{"details", cl::cat(category),
+                        cl::desc("With --json: also a figure as SVG")};
 };
 } // namespace
 
@@ -39,5 +41,8 @@ int tessera::validateCommand(int argc, char **argv) {
   options.runs = flags.runs;
   options.json = flags.json;
   options.features = makeGraphSource;
+  options.details = flags.details;
+  if (flags.details && !flags.json)
+    return fail("--details adds to --json; give both");
   return runValidate(options, outs(), errs());
 }

@@ -1,8 +1,10 @@
 //===- Json.cpp - reading JSON objects with good messages -----------------===//
 #include "tessera/Support/Json.h"
 #include "tessera/Support/Suggest.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
+#include <map>
 
 using namespace llvm;
 using namespace tessera;
@@ -124,4 +126,60 @@ Error JsonObject::checkAllRead() const {
                      didYouMean(key, names));
   }
   return Error::success();
+}
+
+static bool isFlat(const json::Value &value) {
+  switch (value.kind()) {
+  case json::Value::Object:
+    return value.getAsObject()->empty();
+  case json::Value::Array:
+    return value.getAsArray()->empty();
+  default:
+    return true;
+  }
+}
+
+static void write(const json::Value &value, raw_ostream &os, unsigned depth) {
+  if (isFlat(value)) {
+    os << value;
+    return;
+  }
+  auto newLine = [&](unsigned levels) { (os << '\n').indent(2 * levels); };
+  if (const json::Array *array = value.getAsArray()) {
+    if (llvm::all_of(*array, isFlat)) {
+      os << value;
+      return;
+    }
+    os << '[';
+    for (const json::Value &element : *array) {
+      if (&element != &array->front())
+        os << ',';
+      newLine(depth + 1);
+      write(element, os, depth + 1);
+    }
+    newLine(depth);
+    os << ']';
+    return;
+  }
+  // In the order of names, as llvm::json prints objects.
+  std::map<StringRef, const json::Value *> fields;
+  for (const auto &field : *value.getAsObject())
+    fields[field.first] = &field.second;
+  os << '{';
+  bool first = true;
+  for (auto [name, field] : fields) {
+    if (!first)
+      os << ',';
+    first = false;
+    newLine(depth + 1);
+    os << json::Value(name) << ": ";
+    write(*field, os, depth + 1);
+  }
+  newLine(depth);
+  os << '}';
+}
+
+void tessera::printJson(const json::Value &value, raw_ostream &os) {
+  write(value, os, 0);
+  os << '\n';
 }

@@ -1,6 +1,15 @@
-"""Tessera: compile transformer models to sharded executables, and run them.
+"""Tessera: plan, compile and run sharded transformer models.
+
+Which layout is best on a cluster, and why:
 
     >>> import tessera
+    >>> plan = tessera.plan("llama3-70b", "h100-sxm:16x8")
+    >>> print(plan)                 # a notebook shows tables and plots
+    >>> plan.to_frame()             # with pandas
+    >>> tessera.explain("llama3-70b", "h100-sxm:16x8", "tp=8 pp=4 mb=1 sp").loss
+
+Compiling and running:
+
     >>> exe = tessera.compile("path/to/model", mesh={"dp": 2, "tp": 2},
     ...                       sequence=128, batch=4, output="model.exe")
     >>> result = exe.run(tokens="tokens.txt")
@@ -11,18 +20,57 @@ same names and meanings, and a failing tool raises `TesseraError` with the
 tool's own message. The tools are looked up in `$TESSERA_BIN`, then on `PATH`.
 """
 
+from ._catalog import Chip, Model, clusters, models
 from ._compile import Executable, Phase, compile, dump, phases
+from ._estimate import Estimate, estimate
+from ._explain import Change, Explanation, explain
+from ._export import ExportedLayout, export
+from ._layouts import Candidate, Detail, Kernel, Segment, Timeline
+from ._plan import Certificate, ClusterSize, Plan, Sensitivity, plan
 from ._run import RunResult, run
+from ._scale import Recommendation, Scaling, scale
+from ._tables import Figure, Table
 from ._tools import TesseraError, find_tool
+from ._validate import ErrorSummary, MeasuredRun, Validation, validate
 
 __all__ = [
+    "Candidate",
+    "Certificate",
+    "Change",
+    "Chip",
+    "ClusterSize",
+    "Detail",
+    "ErrorSummary",
+    "Estimate",
     "Executable",
+    "Explanation",
+    "ExportedLayout",
+    "Figure",
+    "Kernel",
+    "MeasuredRun",
+    "Model",
     "Phase",
+    "Plan",
+    "Recommendation",
     "RunResult",
+    "Scaling",
+    "Segment",
+    "Sensitivity",
+    "Table",
     "TesseraError",
+    "Timeline",
+    "Validation",
+    "clusters",
     "compile",
     "dump",
+    "estimate",
+    "explain",
+    "export",
     "find_tool",
+    "models",
     "phases",
+    "plan",
     "run",
+    "scale",
+    "validate",
 ]

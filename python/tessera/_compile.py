@@ -7,7 +7,7 @@ import json
 import os
 import pathlib
 import tempfile
-from typing import TYPE_CHECKING, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence, Union
 
 from ._tools import call
 
@@ -32,7 +32,7 @@ class Executable:
     path: pathlib.Path
     ranks: int
 
-    def run(self, tokens: PathLike, **options) -> "RunResult":
+    def run(self, tokens: PathLike, **options: Any) -> "RunResult":
         """Runs on `ranks` ranks of this machine; see `tessera.run`."""
         from ._run import run
 

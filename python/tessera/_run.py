@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from typing import Optional
+from typing import Any, Mapping, Optional
 
 from ._compile import PathLike
 from ._tools import call
@@ -19,7 +19,7 @@ class RunResult:
 
     loss: float
     tokens: int
-    report: dict
+    report: Mapping[str, Any]
 
 
 def run(

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import os
 import pathlib
 import shutil
 import subprocess
-from typing import Sequence
+from typing import Any, List, Mapping, Sequence, Tuple, Type, TypeVar
+
+
+Record = TypeVar("Record")
 
 
 class TesseraError(RuntimeError):
@@ -35,11 +40,42 @@ def find_tool(name: str = "tessera") -> str:
     return found
 
 
-def call(arguments: Sequence[str]) -> str:
-    """Runs `tessera` with `arguments`; returns its standard output."""
+def call_with_notes(arguments: Sequence[str]) -> Tuple[str, Tuple[str, ...]]:
+    """Runs `tessera` with `arguments`; returns its standard output, and the
+    notes that it made on the way."""
     command = [find_tool(), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         message = done.stderr.strip() or f"exit status {done.returncode}"
         raise TesseraError(message, done.returncode, command)
-    return done.stdout
+    notes = [line[6:] for line in done.stderr.splitlines() if line.startswith("note: ")]
+    return done.stdout, tuple(notes)
+
+
+def call(arguments: Sequence[str]) -> str:
+    """Runs `tessera` with `arguments`; returns its standard output."""
+    return call_with_notes(arguments)[0]
+
+
+def call_json(arguments: Sequence[str]) -> Any:
+    """Runs `tessera` with `arguments` and reads the JSON that it prints."""
+    return json.loads(call(arguments))
+
+
+def flags(**options: Any) -> List[str]:
+    """Options as a command line: `global_batch=8` becomes `--global-batch=8`,
+    True a flag alone; None, False and "" are left out."""
+    line = []
+    for name, value in options.items():
+        if value is None or value is False or value == "":
+            continue
+        flag = "--" + name.replace("_", "-")
+        line.append(flag if value is True else f"{flag}={value}")
+    return line
+
+
+def record(kind: Type[Record], data: Mapping[str, Any], **more: Any) -> Record:
+    """A dataclass from an object of the JSON, whose other keys are left alone:
+    a newer tool may print more."""
+    names = {field.name for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    return kind(**{name: value for name, value in data.items() if name in names}, **more)

@@ -44,6 +44,10 @@ struct PlanOptions {
   int top = 6;
   double timeLimit = 0;
   bool json = false;
+  /// With `json`: also the timeline and the figures as SVG.
+  bool details = false;
+  /// File to write the report to, one self-contained HTML page; "": none.
+  std::string report;
 };
 
 /// `tessera plan`
@@ -54,6 +58,8 @@ struct ExplainOptions {
   PlanInput input;
   std::string layout; ///< "dp=8,tp=8,pp=4,mb=1,sp"
   bool json = false;
+  bool details = false; ///< see PlanOptions
+  std::string report;   ///< see PlanOptions
 };
 
 /// `tessera explain`

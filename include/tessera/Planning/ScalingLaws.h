@@ -71,6 +71,7 @@ llvm::Expected<std::vector<Recommendation>> recommend(const Budget &budget);
 struct ScaleOptions {
   Budget budget;
   bool json = false;
+  bool details = false; ///< JSON with the plot as SVG
   std::string plot; ///< SVG file, "" for none
 };
 

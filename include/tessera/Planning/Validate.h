@@ -15,6 +15,7 @@ struct ValidateOptions {
   /// array of them, then JSON output has one list of predictions for each.
   std::string constants;
   bool json = false;
+  bool details = false; ///< JSON with a figure as SVG
   /// Print every run, not only the summary.
   bool runs = false;
   /// Only sources whose name contains this.

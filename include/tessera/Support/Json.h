@@ -20,6 +20,10 @@ namespace tessera {
 llvm::Expected<llvm::json::Value> parseJson(llvm::StringRef text,
                                             llvm::StringRef what);
 
+/// Prints JSON for people and programs: two spaces for each level, but lists of
+/// numbers, texts and truth values on one line.
+void printJson(const llvm::json::Value &value, llvm::raw_ostream &os);
+
 /// A JSON object together with where it lies.
 class JsonObject {
 public:

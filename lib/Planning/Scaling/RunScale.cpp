@@ -1,6 +1,7 @@
 //===- RunScale.cpp - `tessera scale` -------------------------------------===//
 #include "tessera/Planning/ScalingLaws.h"
 
+#include "tessera/Support/Error.h"
 #include "tessera/Support/File.h"
 #include "tessera/Support/Svg.h"
 #include "tessera/Support/Table.h"
@@ -14,7 +15,7 @@
 namespace tessera::scaling {
 
 static void printJson(const Budget &budget, llvm::ArrayRef<Recommendation> rows,
-                      llvm::raw_ostream &os) {
+                      const SvgPlot *plot, llvm::raw_ostream &os) {
   llvm::json::OStream json(os, 2);
   json.object([&] {
     json.attribute("flops", budget.flops);
@@ -32,6 +33,12 @@ static void printJson(const Budget &budget, llvm::ArrayRef<Recommendation> rows,
           json.attribute("lifetime_flops", row.lifetimeFlops);
         });
     });
+    if (plot) {
+      std::string svg;
+      llvm::raw_string_ostream text(svg);
+      plot->write(text);
+      json.attributeObject("figures", [&] { json.attribute("loss", svg); });
+    }
   });
   os << '\n';
 }
@@ -86,6 +93,8 @@ llvm::Error runScale(const ScaleOptions &options, llvm::raw_ostream &os) {
   llvm::Expected<std::vector<Recommendation>> rows = recommend(options.budget);
   if (!rows)
     return rows.takeError();
+  if (options.details && !options.json)
+    return makeError("--details adds to --json; give both");
   if (!options.plot.empty()) {
     SvgPlot plot = plotOf(options.budget, *rows);
     if (llvm::Error error = writeFileAtomically(
@@ -93,7 +102,9 @@ llvm::Error runScale(const ScaleOptions &options, llvm::raw_ostream &os) {
       return error;
   }
   if (options.json) {
-    printJson(options.budget, *rows, os);
+    SvgPlot plot = plotOf(options.budget, *rows);
+    plot.background = false;
+    printJson(options.budget, *rows, options.details ? &plot : nullptr, os);
     return llvm::Error::success();
   }
   const bool inference = options.budget.inferenceTokens > 0;

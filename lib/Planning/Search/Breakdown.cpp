@@ -52,6 +52,18 @@ double tessera::tokensPerSecond(const Candidate &c, const PlanProblem &p) {
          c.step.seconds;
 }
 
+/// See effortFor.
+static constexpr double kPUE = 1.1;
+
+Effort tessera::effortFor(double tokens, const Candidate &c,
+                          const PlanProblem &p, int64_t gpus) {
+  Effort e;
+  e.seconds = tokens / tokensPerSecond(c, p);
+  e.gpuHours = double(gpus) * e.seconds / 3600;
+  e.megawattHours = e.gpuHours * p.model.cluster.chip.powerWatts * kPUE / 1e6;
+  return e;
+}
+
 double tessera::modelFlopsUtilisation(const Candidate &c,
                                       const PlanProblem &p) {
   double n = double(p.shape.activeParameters()) -
@@ -61,7 +73,7 @@ double tessera::modelFlopsUtilisation(const Candidate &c,
   return 6 * n * tokensPerSecond(c, p) / peak;
 }
 
-static json::Object toJson(const std::vector<Share> &shares) {
+json::Object tessera::sharesJson(const std::vector<Share> &shares) {
   json::Object o;
   for (const Share &s : shares) {
     std::string key = s.name;
@@ -80,9 +92,9 @@ json::Object tessera::toJson(const Candidate &c, const PlanProblem &p) {
       {"tokens_per_second", tokens},
       {"tokens_per_second_per_gpu", tokens / double(p.gpus())},
       {"mfu_6n", modelFlopsUtilisation(c, p)},
-      {"time", ::toJson(timeShares(c.step))},
+      {"time", sharesJson(timeShares(c.step))},
       {"memory_bytes", c.memory.total()},
-      {"memory", ::toJson(memoryShares(c.memory))},
+      {"memory", sharesJson(memoryShares(c.memory))},
       {"fullest_stage", c.memory.stage},
   };
 }

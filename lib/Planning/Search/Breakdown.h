@@ -28,6 +28,17 @@ double tokensPerSecond(const Candidate &c, const PlanProblem &p);
 /// without the input embedding, experts as they are active.
 double modelFlopsUtilisation(const Candidate &c, const PlanProblem &p);
 
+/// What training on `tokens` tokens takes on `gpus` GPUs of the problem's chip.
+/// Energy is that of the GPUs at full
+/// power times the PUE of the data centre in arXiv 2302.13971, section 6.
+struct Effort {
+  double seconds = 0, gpuHours = 0, megawattHours = 0;
+};
+Effort effortFor(double tokens, const Candidate &c, const PlanProblem &p,
+                 int64_t gpus);
+
+/// {"pipeline_bubble": 0.41, ...}
+llvm::json::Object sharesJson(const std::vector<Share> &shares);
 llvm::json::Object toJson(const Candidate &c, const PlanProblem &p);
 llvm::json::Object toJson(const Certificate &c);
 

@@ -7,8 +7,7 @@
 using namespace llvm;
 using namespace tessera;
 
-/// As a shell takes it for one word.
-static std::string quoted(StringRef text) {
+std::string tessera::shellWord(StringRef text) {
   bool plain = !text.empty() && llvm::all_of(text, [](char c) {
     return isAlnum(c) || StringRef("-_./:=,+@%").contains(c);
   });
@@ -51,35 +50,46 @@ std::string tessera::whyNotCompiled(const PlanSession &s, const Layout &l) {
                     " (plan with --fix pp=1,cp=1,zero=1 to keep to that)";
 }
 
+std::string tessera::compileCommandLine(const PlanSession &s, const Layout &l) {
+  if (!whyNotCompiled(s, l).empty())
+    return "";
+  return "tessera compile " + shellWord(s.modelText) + " --layout \"" +
+         l.str() + "\" --seq " + std::to_string(s.problem.workload.sequence) +
+         " --dtype bf16 -o model.exe";
+}
+
+std::string tessera::explainCommandLine(const PlanSession &s, const Layout &l) {
+  const PlanProblem &p = s.problem;
+  std::string line = "tessera explain " + shellWord(s.modelText) +
+                     " --cluster " + shellWord(clusterOf(s)) + " --sequence " +
+                     std::to_string(p.workload.sequence) + " --global-batch " +
+                     std::to_string(p.workload.globalBatch);
+  if (p.precision.linear != DataType::BF16)
+    line += " --precision " + nameOf(p.precision.linear).lower();
+  if (p.stack != "nemo")
+    line += " --stack " + p.stack;
+  return line + " --layout \"" + l.str() + "\"";
+}
+
 std::vector<NextStep> tessera::nextSteps(const PlanSession &s,
                                          const PlanResult &result) {
   const Layout &l = result.ranked.front().layout;
   const Layout &other = result.ranked[result.ranked.size() > 1].layout;
   const PlanProblem &p = s.problem;
-  std::string model = quoted(s.modelText), layout = "\"" + l.str() + "\"";
   auto [format, file] = formatOf(p.stack);
-  std::string batch = std::to_string(p.workload.globalBatch);
-  std::string sequence = std::to_string(p.workload.sequence);
   std::vector<NextStep> steps;
   std::string node;
   if (p.model.cluster.gpusPerNode != 8)
     node = " --gpus-per-node " + std::to_string(p.model.cluster.gpusPerNode);
   steps.push_back(
       {"train with it", ("tessera export --to " + format + " --model ").str() +
-                            model + " --global-batch " + batch + " --seq " +
-                            sequence + node + " --layout " + layout + " -o " +
-                            file.str()});
-  if (whyNotCompiled(s, l).empty())
-    steps.push_back({"build its forward pass",
-                     "tessera compile " + model + " --layout " + layout +
-                         " --seq " + sequence + " --dtype bf16 -o model.exe"});
-  std::string same = " --sequence " + sequence + " --global-batch " + batch;
-  if (p.stack != "nemo")
-    same += " --stack " + p.stack;
-  steps.push_back(
-      {"compare your own", "tessera explain " + model + " --cluster " +
-                               quoted(clusterOf(s)) + same + " --layout \"" +
-                               other.str() + "\""});
+                            shellWord(s.modelText) + " --global-batch " +
+                            std::to_string(p.workload.globalBatch) + " --seq " +
+                            std::to_string(p.workload.sequence) + node +
+                            " --layout \"" + l.str() + "\" -o " + file.str()});
+  if (std::string line = compileCommandLine(s, l); !line.empty())
+    steps.push_back({"build its forward pass", line});
+  steps.push_back({"compare your own", explainCommandLine(s, other)});
   return steps;
 }
 

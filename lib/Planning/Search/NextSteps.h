@@ -16,6 +16,15 @@ struct NextStep {
 std::vector<NextStep> nextSteps(const PlanSession &session,
                                 const PlanResult &result);
 
+/// `text` as a shell takes it for one word.
+std::string shellWord(llvm::StringRef text);
+/// Builds the layout's forward pass; "" where the compiler cannot.
+std::string compileCommandLine(const PlanSession &session,
+                               const Layout &layout);
+/// Compares the layout with the best of the same question.
+std::string explainCommandLine(const PlanSession &session,
+                               const Layout &layout);
+
 /// Why `tessera compile` cannot build the layout; "" where it can.
 std::string whyNotCompiled(const PlanSession &session, const Layout &layout);
 

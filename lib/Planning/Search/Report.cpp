@@ -1,6 +1,7 @@
 //===- Report.cpp - a plan as text and JSON -------------------------------===//
 #include "Report.h"
 #include "NextSteps.h"
+#include "lib/Planning/Page/Page.h"
 #include "tessera/Planning/CompilerMesh.h"
 #include "tessera/Support/Table.h"
 #include "tessera/Support/Units.h"
@@ -9,9 +10,6 @@
 using namespace llvm;
 using namespace tessera;
 using Align = TextTable::Align;
-
-/// PUE of the data centre in arXiv 2302.13971, section 6.
-static constexpr double kPUE = 1.1;
 
 void tessera::printBreakdown(const Candidate &c, raw_ostream &out) {
   TextTable table;
@@ -118,20 +116,18 @@ static void printSizes(const PlanReport &r, raw_ostream &out) {
   if (r.gpuHourPrice > 0)
     table.column("cost/1T");
   table.column("layout", Align::Left, /*mayShrink=*/false);
-  const Workload &w = r.session.problem.workload;
-  double watts = r.session.problem.model.cluster.chip.powerWatts * kPUE;
-  double batch = double(w.globalBatch) * double(w.sequence);
   for (const ClusterChoice &c : r.sizes) {
     std::vector<std::string> row = {std::to_string(c.gpus)};
     if (c.best) {
-      double seconds = c.best->step.seconds;
-      double hours = double(c.gpus) * seconds / batch * 1e12 / 3600;
-      row.insert(row.end(), {formatDuration(seconds),
-                             formatNumber(batch / seconds / double(c.gpus), 0),
-                             formatNumber(hours, 0),
-                             formatNumber(hours * watts / 1e6, 1)});
+      const PlanProblem &p = r.session.problem;
+      Effort effort = effortFor(1e12, *c.best, p, c.gpus);
+      double tokens = tokensPerSecond(*c.best, p) / double(c.gpus);
+      row.insert(row.end(),
+                 {formatDuration(c.best->step.seconds), formatNumber(tokens, 0),
+                  formatNumber(effort.gpuHours, 0),
+                  formatNumber(effort.megawattHours, 1)});
       if (r.gpuHourPrice > 0)
-        row.push_back(formatCount(hours * r.gpuHourPrice));
+        row.push_back(formatCount(effort.gpuHours * r.gpuHourPrice));
       row.push_back(c.best->layout.str() + (&c == best ? "  <- best" : ""));
     } else {
       row.resize(r.gpuHourPrice > 0 ? 6 : 5);
@@ -160,7 +156,6 @@ static void printCertificate(const Certificate &c, raw_ostream &out) {
 void tessera::print(const PlanReport &r, raw_ostream &out) {
   const PlanProblem &p = r.session.problem;
   const Candidate &best = r.result.ranked.front();
-  double tokens = double(p.workload.globalBatch) * double(p.workload.sequence);
   out << p.name << " (" << formatCount(double(p.shape.totalParameters()));
   if (p.shape.experts)
     out << ", " << formatCount(double(p.shape.activeParameters())) << " active";
@@ -172,15 +167,13 @@ void tessera::print(const PlanReport &r, raw_ostream &out) {
   printRanking(r, out);
   out << "\nbest: " << best.layout.str() << "\n";
   printBreakdown(best, out);
-  double gpuHours = double(p.gpus()) * best.step.seconds / tokens * 1e12 / 3600;
-  out << "\n1T tokens take "
-      << formatDuration(1e12 / tokens * best.step.seconds) << ", "
-      << formatCount(gpuHours) << " GPU-hours, "
-      << formatNumber(gpuHours * p.model.cluster.chip.powerWatts * kPUE / 1e6,
-                      0)
+  Effort effort = effortFor(1e12, best, p, p.gpus());
+  out << "\n1T tokens take " << formatDuration(effort.seconds) << ", "
+      << formatCount(effort.gpuHours) << " GPU-hours, "
+      << formatNumber(effort.megawattHours, 0)
       << " MWh (at full power, PUE 1.1)";
   if (r.gpuHourPrice > 0)
-    out << ", cost " << formatCount(gpuHours * r.gpuHourPrice);
+    out << ", cost " << formatCount(effort.gpuHours * r.gpuHourPrice);
   out << "\n";
   if (r.result.ranked.size() > 1) {
     const Candidate &second = r.result.ranked[1];
@@ -215,6 +208,7 @@ json::Value tessera::toJson(const PlanReport &r) {
       o["largest_skew_that_fits"] = s.largestSkew;
     if (s.best) {
       o["best_layout"] = toJson(s.best->layout);
+      o["best_layout_text"] = s.best->layout.str();
       o["best_step_seconds"] = s.best->step.seconds;
     }
     studies.push_back(std::move(o));
@@ -226,6 +220,7 @@ json::Value tessera::toJson(const PlanReport &r) {
     if (c.best) {
       o["step_seconds"] = c.best->step.seconds;
       o["layout"] = toJson(c.best->layout);
+      o["layout_text"] = c.best->layout.str();
       o["value"] = c.value;
     }
     sizes.push_back(std::move(o));
@@ -242,6 +237,7 @@ json::Value tessera::toJson(const PlanReport &r) {
                  {"assumptions", std::move(assumptions)},
                  {"ranked", std::move(ranked)},
                  {"sensitivity", std::move(studies)},
+                 {"memory_limit_bytes", p.memoryLimit},
                  {"certificate", toJson(r.result.certificate)}};
   const Layout &chosen = r.result.ranked.front().layout;
   Expected<CompilerMesh> mesh = compilerMesh(chosen);
@@ -256,6 +252,17 @@ json::Value tessera::toJson(const PlanReport &r) {
     next.push_back(
         json::Object{{"purpose", step.purpose}, {"command", step.command}});
   o["next"] = std::move(next);
+  Effort effort = effortFor(1e12, r.result.ranked.front(), p, p.gpus());
+  json::Object trillion{{"seconds", effort.seconds},
+                        {"gpu_hours", effort.gpuHours},
+                        {"megawatt_hours", effort.megawattHours}};
+  if (r.gpuHourPrice > 0)
+    trillion["cost"] = effort.gpuHours * r.gpuHourPrice;
+  o["per_trillion_tokens"] = std::move(trillion);
+  if (r.detail)
+    o["detail"] = toJson(*r.detail, r.everything);
+  if (r.detail && r.everything)
+    o["figures"] = figuresJson(r);
   if (!r.front.empty())
     o["front"] = std::move(front);
   if (!r.sizes.empty())

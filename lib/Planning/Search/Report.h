@@ -3,6 +3,7 @@
 #define TESSERA_LIB_PLANNING_SEARCH_REPORT_H
 
 #include "Breakdown.h"
+#include "lib/Planning/Page/Detail.h"
 #include "Session.h"
 #include "Studies.h"
 
@@ -16,6 +17,24 @@ struct PlanReport {
   std::vector<Sensitivity> studies;
   std::vector<Candidate> front;
   std::vector<ClusterChoice> sizes;
+  /// The best layout looked at closely; for JSON and pages.
+  std::optional<LayoutDetail> detail = std::nullopt;
+  /// JSON with the timeline and the figures.
+  bool everything = false;
+};
+
+/// A layout of the user's own beside the best.
+struct ExplainReport {
+  const PlanSession &session;
+  Candidate own;
+  bool fits = true;
+  std::optional<Candidate> best;
+  std::vector<Change> changes;
+  std::optional<LayoutDetail> ownDetail, bestDetail;
+  bool everything = false;
+
+  /// Share of the time that the own layout takes longer.
+  double loss() const { return own.step.seconds / best->step.seconds - 1; }
 };
 
 void print(const PlanReport &report, llvm::raw_ostream &out);

@@ -1,19 +1,11 @@
 //===- RunExplain.cpp - tessera explain -----------------------------------===//
 #include "Report.h"
+#include "lib/Planning/Page/Page.h"
+#include "tessera/Support/File.h"
 #include "tessera/Support/Units.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
 using namespace tessera;
-
-namespace {
-struct Explanation {
-  Candidate own;
-  bool fits = true;
-  std::optional<Candidate> best;
-  std::vector<Change> changes;
-};
-} // namespace
 
 static Expected<Layout> readLayout(const PlanSession &s, StringRef text) {
   if (text.empty())
@@ -27,8 +19,8 @@ static Expected<Layout> readLayout(const PlanSession &s, StringRef text) {
   return withStackSwitches(*layout, s.problem.model.traits);
 }
 
-static void printExplanation(const PlanSession &s, const Explanation &x,
-                             raw_ostream &out) {
+static void printExplanation(const ExplainReport &x, raw_ostream &out) {
+  const PlanSession &s = x.session;
   const PlanProblem &p = s.problem;
   out << p.name << " on " << p.model.cluster.str() << ", " << p.gpus()
       << " GPUs\nassumed:";
@@ -74,22 +66,35 @@ static void printExplanation(const PlanSession &s, const Explanation &x,
   }
 }
 
-static json::Value explanationJson(const PlanSession &s, const Explanation &x) {
-  const PlanProblem &p = s.problem;
+static json::Value explanationJson(const ExplainReport &x) {
+  const PlanProblem &p = x.session.problem;
+  json::Array assumptions;
+  for (const std::string &a : x.session.assumptions)
+    assumptions.push_back(a);
   json::Object o{{"model", p.name},
                  {"cluster", p.model.cluster.str()},
                  {"sequence", p.workload.sequence},
                  {"global_batch", p.workload.globalBatch},
+                 {"gpus", p.gpus()},
+                 {"memory_limit_bytes", p.memoryLimit},
+                 {"assumptions", std::move(assumptions)},
                  {"fits", x.fits},
                  {"own", toJson(x.own, p)}};
+  if (x.ownDetail)
+    (*o.getObject("own"))["detail"] = toJson(*x.ownDetail, x.everything);
   if (x.best) {
     o["best"] = toJson(*x.best, p);
-    o["loss"] = x.own.step.seconds / x.best->step.seconds - 1;
+    o["loss"] = x.loss();
+    if (x.bestDetail)
+      (*o.getObject("best"))["detail"] = toJson(*x.bestDetail, x.everything);
   }
+  if (x.everything)
+    o["figures"] = figuresJson(x);
   json::Array changes;
   for (const Change &c : x.changes)
     changes.push_back(json::Object{{"choice", c.what},
                                    {"layout", toJson(c.result.layout)},
+                                   {"layout_text", c.result.layout.str()},
                                    {"step_seconds", c.result.step.seconds}});
   o["changes"] = std::move(changes);
   return json::Value(std::move(o));
@@ -101,6 +106,8 @@ int tessera::runExplain(const ExplainOptions &o, raw_ostream &out,
     err << "error: " << message << "\n";
     return 1;
   };
+  if (Error e = checkOutputs(o.report, o.json, o.details))
+    return fail(toString(std::move(e)));
   Expected<PlanSession> session = makeSession(o.input);
   if (!session)
     return fail(toString(session.takeError()));
@@ -109,8 +116,7 @@ int tessera::runExplain(const ExplainOptions &o, raw_ostream &out,
     return fail(toString(layout.takeError()));
   const PlanProblem &p = session->problem;
   ModelProvider provider(p);
-  Explanation x;
-  x.own = evaluate(p, provider, *layout);
+  ExplainReport x{*session, evaluate(p, provider, *layout)};
   x.fits = x.own.memory.total() <= p.memoryLimit;
   PlanResult result = solve(p, provider, {});
   if (!result.ranked.empty())
@@ -119,9 +125,19 @@ int tessera::runExplain(const ExplainOptions &o, raw_ostream &out,
   if (x.fits && (!x.best || x.own.step.seconds < x.best->step.seconds))
     x.best = x.own;
   x.changes = singleChanges(p, x.own, x.fits);
+  x.everything = o.details;
+  if (o.json || !o.report.empty()) {
+    x.ownDetail = detailOf(p, provider, x.own.layout);
+    if (x.best)
+      x.bestDetail = detailOf(p, provider, x.best->layout);
+  }
+  if (!o.report.empty())
+    if (Error e = writeFileAtomically(
+            o.report, [&](raw_ostream &os) { writePage(x, os); }))
+      return fail(toString(std::move(e)));
   if (o.json)
-    out << formatv("{0:2}\n", explanationJson(*session, x));
-  else
-    printExplanation(*session, x, out);
+    printJson(explanationJson(x), out);
+  else if (o.report != "-")
+    printExplanation(x, out);
   return 0;
 }

@@ -1,9 +1,10 @@
 //===- RunPlan.cpp - tessera plan -----------------------------------------===//
 #include "Report.h"
 #include "Studies.h"
+#include "lib/Planning/Page/Page.h"
+#include "tessera/Support/File.h"
 #include "tessera/Support/Suggest.h"
 #include "tessera/Support/Units.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
 using namespace tessera;
@@ -22,6 +23,8 @@ int tessera::runPlan(const PlanOptions &o, raw_ostream &out, raw_ostream &err) {
                 "--top should lie between 1 and 1000, got " + Twine(o.top));
   if (o.timeLimit < 0 || o.gpuHourPrice < 0)
     return fail(err, "--time-limit and --price must not be negative");
+  if (Error e = checkOutputs(o.report, o.json, o.details))
+    return fail(err, toString(std::move(e)));
   Expected<PlanSession> session = makeSession(o.input);
   if (!session)
     return fail(err, toString(session.takeError()));
@@ -55,9 +58,16 @@ int tessera::runPlan(const PlanOptions &o, raw_ostream &out, raw_ostream &err) {
     report.studies = sensitivity(p, result);
   if (o.pareto)
     report.front = paretoFront(p, result.ranked.front());
+  report.everything = o.details;
+  if (o.json || !o.report.empty())
+    report.detail = detailOf(p, provider, result.ranked.front().layout);
+  if (!o.report.empty())
+    if (Error e = writeFileAtomically(
+            o.report, [&](raw_ostream &os) { writePage(report, os); }))
+      return fail(err, toString(std::move(e)));
   if (o.json)
-    out << formatv("{0:2}\n", toJson(report));
-  else
+    printJson(toJson(report), out);
+  else if (o.report != "-")
     print(report, out);
   return 0;
 }

@@ -50,6 +50,8 @@ struct Report {
 void findSweeps(Report &report);
 void printText(const Report &report, bool runs, llvm::raw_ostream &os);
 llvm::json::Value toJson(const Report &report);
+/// Predicted against measured step times, one `<svg>` element.
+std::string scatterFigure(const Report &report);
 
 } // namespace tessera
 

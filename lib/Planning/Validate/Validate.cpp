@@ -129,9 +129,13 @@ static Error validate(const ValidateOptions &options, raw_ostream &out) {
   }
   Report report = evaluate(cases, sets.front());
   report.skipped = std::move(skipped);
-  if (options.json)
-    out << formatv("{0:2}", toJson(report)) << '\n';
-  else
+  if (options.json) {
+    json::Value root = toJson(report);
+    if (options.details)
+      (*root.getAsObject())["figures"] =
+          json::Object{{"scatter", scatterFigure(report)}};
+    out << formatv("{0:2}", root) << '\n';
+  } else
     printText(report, options.runs, out);
   return Error::success();
 }

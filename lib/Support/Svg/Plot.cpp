@@ -1,192 +1,173 @@
-//===- Svg.cpp - line plots as self-contained SVG -------------------------===//
-#include "tessera/Support/Svg.h"
+//===- Plot.cpp - points and lines over two axes --------------------------===//
+//
+// Labels of points are placed greedily: the nearest position beside, above or
+// below the marker that lies inside the plot and on nothing written or drawn
+// before, with a line to the marker where it is not beside it. Where there is
+// none the label is left to the tooltip.
+//
+//===----------------------------------------------------------------------===//
+#include "Canvas.h"
 
-#include "tessera/Support/Units.h"
+#include "llvm/ADT/STLExtras.h"
 
-#include "llvm/Support/FormatVariadic.h"
-
-#include <algorithm>
 #include <cmath>
 
-namespace tessera {
-
-std::string escapeXml(llvm::StringRef text) {
-  std::string out;
-  for (char c : text) {
-    switch (c) {
-    case '&':
-      out += "&amp;";
-      break;
-    case '<':
-      out += "&lt;";
-      break;
-    case '>':
-      out += "&gt;";
-      break;
-    case '"':
-      out += "&quot;";
-      break;
-    default:
-      out += c;
-    }
-  }
-  return out;
-}
+using namespace llvm;
+using namespace tessera;
+using namespace tessera::svg;
 
 namespace {
+struct Area {
+  double x1, y1, x2, y2;
+  bool meets(const Area &o) const {
+    return x1 < o.x2 && o.x1 < x2 && y1 < o.y2 && o.y1 < y2;
+  }
+  bool inside(const Area &o) const {
+    return x1 >= o.x1 && x2 <= o.x2 && y1 >= o.y1 && y2 <= o.y2;
+  }
+};
 
-// Okabe and Ito's palette, told apart by colour-blind readers.
-const char *const kColours[] = {"#0072b2", "#d55e00", "#009e73",
-                                "#cc79a7", "#e69f00", "#56b4e9"};
+/// Positions above and below a marker that are tried.
+constexpr int kRings = 9;
 
-/// Maps values of one axis to pixels and places its ticks.
-class Scale {
+/// Writes labels where nothing is yet.
+class Labels {
 public:
-  Scale(bool log, double pixelFrom, double pixelTo)
-      : log(log), pixelFrom(pixelFrom), pixelTo(pixelTo) {}
-
-  bool usable(double v) const { return std::isfinite(v) && (!log || v > 0); }
-  void cover(double v) {
-    low = std::min(low, v);
-    high = std::max(high, v);
-  }
-  /// Leaves room around the data; makes an empty range a legal one.
-  void finish() {
-    if (!(low <= high))
-      low = log ? 1 : 0, high = log ? 10 : 1;
-    if (log) {
-      if (low == high)
-        low /= 2, high *= 2;
-      return;
-    }
-    double pad = (high - low) * 0.05;
-    if (pad == 0)
-      pad = std::max(std::abs(high) * 0.05, 0.5);
-    low -= pad, high += pad;
-  }
-  double pixel(double v) const {
-    double t = log ? std::log(v / low) / std::log(high / low)
-                   : (v - low) / (high - low);
-    return pixelFrom + t * (pixelTo - pixelFrom);
-  }
-  std::vector<double> ticks() const {
-    std::vector<double> result;
-    if (log) {
-      bool fewDecades = std::log10(high / low) < 3;
-      for (int e = static_cast<int>(std::floor(std::log10(low)));
-           std::pow(10.0, e) <= high; ++e)
-        for (double m : {1.0, 2.0, 5.0}) {
-          double v = m * std::pow(10.0, e);
-          if (v >= low && v <= high && (m == 1.0 || fewDecades))
-            result.push_back(v);
+  Labels(Canvas &canvas, Area frame) : canvas(canvas), frame(frame) {}
+  void occupy(const Area &area) { taken.push_back(area); }
+  void place(double x, double y, double r, StringRef text) {
+    constexpr double size = 11;
+    double w = textWidth(text, size);
+    for (int ring = 0; ring < kRings; ++ring)
+      for (double side : {1.0, -1.0})
+        for (double up : {-1.0, 1.0}) {
+          double left =
+              side > 0 ? x + r + 3 + 2 * ring : x - r - 3 - 2 * ring - w;
+          double base = y + 4 + up * 13 * ring;
+          Area area{left - 1, base - size + 1, left + w + 1, base + 3};
+          auto meets = [&](const Area &o) { return area.meets(o); };
+          if (!area.inside(frame) || any_of(taken, meets))
+            continue;
+          if (ring > 0)
+            canvas.line(x, y, side > 0 ? left - 1 : left + w + 1, base - 4, .4);
+          canvas.text(left, base, text, {"start", size});
+          occupy(area);
+          return;
         }
-      return result;
-    }
-    double raw = (high - low) / 6;
-    double unit = std::pow(10.0, std::floor(std::log10(raw)));
-    double step = unit * (raw / unit > 5 ? 10 : raw / unit > 2 ? 5
-                          : raw / unit > 1                     ? 2
-                                                               : 1);
-    for (double v = std::ceil(low / step) * step; v <= high; v += step)
-      result.push_back(std::abs(v) < step * 1e-9 ? 0 : v);
-    return result;
   }
 
 private:
-  bool log;
-  double pixelFrom, pixelTo;
-  double low = INFINITY, high = -INFINITY;
+  Canvas &canvas;
+  Area frame;
+  std::vector<Area> taken;
 };
-
-std::string tickText(double v) {
-  if (v != 0 && (std::abs(v) >= 1000 || std::abs(v) < 0.01))
-    return std::abs(v) >= 1000 && std::abs(v) < 1e15
-               ? formatCount(v)
-               : llvm::formatv("{0:e0}", v).str();
-  std::string text = formatNumber(v, 2);
-  text.erase(text.find_last_not_of('0') + 1);
-  if (!text.empty() && text.back() == '.')
-    text.pop_back();
-  return text;
-}
-
 } // namespace
 
-void SvgPlot::write(llvm::raw_ostream &os) const {
-  const double left = 70, right = width - 20.0, top = 40, bottom = height - 55.0;
+/// Colour of each series: its own or the next of the palette.
+static std::vector<StringRef> coloursOf(const SvgPlot &plot) {
+  const StringRef palette[] = {colour::kBlue,   colour::kVermillion,
+                               colour::kGreen,  colour::kPurple,
+                               colour::kOrange, colour::kSky};
+  std::vector<StringRef> colours;
+  size_t next = 0;
+  for (const SvgPlot::Series &s : plot.series)
+    colours.push_back(s.colour.empty() ? palette[next++ % std::size(palette)]
+                                       : StringRef(s.colour));
+  return colours;
+}
+
+static std::vector<Canvas::Entry>
+legendOf(const SvgPlot &plot, const std::vector<StringRef> &colours) {
+  std::vector<Canvas::Entry> entries;
+  for (auto [s, c] : zip(plot.series, colours))
+    if (!s.name.empty())
+      entries.push_back({s.name, c.str(),
+                         s.markers  ? Canvas::Entry::Mark
+                         : s.dashed ? Canvas::Entry::Dashed
+                                    : Canvas::Entry::Line,
+                         s.shape});
+  return entries;
+}
+
+static std::string tick(const SvgPlot::Axis &axis, double v) {
+  return axis.format ? axis.format(v) : tickText(v);
+}
+
+void SvgPlot::write(raw_ostream &os) const {
+  std::vector<StringRef> colours = coloursOf(*this);
+  std::vector<Canvas::Entry> entries = legendOf(*this, colours);
+  const double left = 78, right = width - 24.0, bottom = height - 52.0;
+  double head = title.empty() ? 16 : 46;
+  double top = head;
+  if (entries.size() > 1)
+    top += legendLines(left, right, entries) * kLegendStep;
   Scale sx(x.log, left, right), sy(y.log, bottom, top);
   for (const Series &s : series)
     for (const Point &p : s.points)
       if (sx.usable(p.x) && sy.usable(p.y))
         sx.cover(p.x), sy.cover(p.y);
+  // Room for what is written above a line.
+  if (y.log && any_of(series, [](const Series &s) { return !s.note.empty(); }))
+    sy.cover(sy.highest() * 1.6);
   sx.finish();
   sy.finish();
 
-  auto text = [&](double px, double py, const char *anchor,
-                  llvm::StringRef content, llvm::StringRef extra = "") {
-    os << llvm::formatv("<text x='{0:f1}' y='{1:f1}' text-anchor='{2}' {3}>", px,
-                        py, anchor, extra)
-       << escapeXml(content) << "</text>\n";
-  };
-  os << llvm::formatv(
-      "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {0} {1}' "
-      "width='{0}' height='{1}' font-family='sans-serif' font-size='12'>\n"
-      "<rect width='{0}' height='{1}' fill='white'/>\n",
-      width, height);
-  text(width / 2.0, 22, "middle", title, "font-size='15'");
-  for (double v : sx.ticks()) {
+  Canvas canvas(os, width, height, title, background);
+  if (entries.size() > 1)
+    canvas.legend(left, head, right, entries);
+  for (double v : sx.ticks(std::max(3, width / 110))) {
     double px = sx.pixel(v);
-    os << llvm::formatv("<line x1='{0:f1}' y1='{1}' x2='{0:f1}' y2='{2}' "
-                        "stroke='#ddd'/>\n",
-                        px, top, bottom);
-    text(px, bottom + 18, "middle", tickText(v));
+    canvas.line(px, top, px, bottom, .13);
+    canvas.text(px, bottom + 18, tick(x, v), {"middle"});
   }
   for (double v : sy.ticks()) {
     double py = sy.pixel(v);
-    os << llvm::formatv("<line x1='{0}' y1='{1:f1}' x2='{2}' y2='{1:f1}' "
-                        "stroke='#ddd'/>\n",
-                        left, py, right);
-    text(left - 6, py + 4, "end", tickText(v));
+    canvas.line(left, py, right, py, .13);
+    canvas.text(left - 8, py + 4, tick(y, v), {"end"});
   }
-  os << llvm::formatv("<rect x='{0}' y='{1}' width='{2}' height='{3}' "
-                      "fill='none' stroke='#444'/>\n",
-                      left, top, right - left, bottom - top);
-  text((left + right) / 2, height - 14.0, "middle", x.label);
-  text(0, 0, "middle", y.label,
-       llvm::formatv("transform='translate(16,{0:f1}) rotate(-90)'",
-                     (top + bottom) / 2)
-           .str());
+  canvas.frame(left, top, right - left, bottom - top);
+  canvas.text((left + right) / 2, height - 12.0, x.label, {"middle"});
+  TextStyle upright{"middle"};
+  upright.rotate = -90;
+  canvas.text(18, (top + bottom) / 2, y.label, upright);
 
-  double legend = top + 16;
-  size_t index = 0;
-  for (const Series &s : series) {
-    const char *colour = kColours[index++ % std::size(kColours)];
+  Labels labels(canvas, {left, top, right, bottom});
+  for (auto [s, c] : zip(series, colours)) {
     std::string line;
-    llvm::raw_string_ostream points(line);
+    double lastX = 0, lastY = 0;
+    for (const Point &p : s.points) {
+      if (!sx.usable(p.x) || !sy.usable(p.y))
+        continue;
+      lastX = sx.pixel(p.x), lastY = sy.pixel(p.y);
+      if (s.markers)
+        labels.occupy({lastX - p.radius, lastY - p.radius, lastX + p.radius,
+                       lastY + p.radius});
+      else
+        line += (line.empty() ? "" : " ") + number(lastX) + "," + number(lastY);
+    }
+    if (s.markers || line.empty())
+      continue;
+    canvas.polyline(line, c, s.dashed);
+    if (s.note.empty())
+      continue;
+    // Above the last point, or below where the plot ends there.
+    double w = textWidth(s.note, 11);
+    double x1 = std::min(lastX, right - 4) - w, y2 = lastY - 6;
+    if (y2 - 12 < top)
+      y2 = lastY + 15;
+    canvas.text(x1, y2, s.note, {"start", 11});
+    labels.occupy({x1 - 4, y2 - 12, x1 + w + 4, y2 + 4});
+  }
+  for (auto [s, c] : zip(series, colours)) {
+    if (!s.markers)
+      continue;
     for (const Point &p : s.points) {
       if (!sx.usable(p.x) || !sy.usable(p.y))
         continue;
       double px = sx.pixel(p.x), py = sy.pixel(p.y);
-      if (!s.markers) {
-        points << llvm::formatv("{0:f1},{1:f1} ", px, py);
-        continue;
-      }
-      os << llvm::formatv("<circle cx='{0:f1}' cy='{1:f1}' r='4' fill='{2}'/>\n",
-                          px, py, colour);
+      canvas.marker(px, py, p.radius, s.shape, c, p.tooltip);
       if (!p.label.empty())
-        text(px + 6, py - 6, "start", p.label, "font-size='11'");
+        labels.place(px, py, p.radius, p.label);
     }
-    if (!s.markers)
-      os << llvm::formatv("<polyline fill='none' stroke='{0}' "
-                          "stroke-width='2' points='{1}'/>\n",
-                          colour, points.str());
-    os << llvm::formatv("<rect x='{0}' y='{1}' width='12' height='4' "
-                        "fill='{2}'/>\n",
-                        right - 170, legend - 5, colour);
-    text(right - 152, legend, "start", s.name);
-    legend += 16;
   }
-  os << "</svg>\n";
 }
-
-} // namespace tessera

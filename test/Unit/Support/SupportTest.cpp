@@ -126,3 +126,33 @@ TEST(File, WritesWholeOrNotAtAll) {
   EXPECT_TRUE(StringRef(m).starts_with("cannot write '")) << m;
   sys::fs::remove_directories(dir);
 }
+
+TEST(File, SaysBeforehandWhatCannotBeWritten) {
+  SmallString<128> dir;
+  ASSERT_FALSE(sys::fs::createUniqueDirectory("tessera-file", dir));
+  std::string in = dir.str().str();
+  EXPECT_FALSE(checkWritable(in + "/new.html"));
+  EXPECT_FALSE(checkWritable("-"));
+  EXPECT_EQ(message(checkWritable(in)),
+            "cannot write '" + in + "': it is a folder");
+  EXPECT_EQ(message(checkWritable(in + "/no/new.html")),
+            "cannot write '" + in + "/no/new.html': no folder '" + in +
+                "/no'");
+  EXPECT_TRUE(errorToBool(checkWritable("")));
+  sys::fs::remove_directories(dir);
+}
+
+TEST(Json, PrintedListsStayOnALine) {
+  json::Value value = json::Object{
+      {"list", json::Array{1, 2.5, "a\"b", nullptr, true}},
+      {"nested", json::Array{json::Object{{"x", 0.1}}, json::Array{}}},
+      {"empty", json::Object{}}};
+  std::string text;
+  raw_string_ostream os(text);
+  printJson(value, os);
+  EXPECT_NE(text.find("\"list\": [1,2.5,\"a\\\"b\",null,true]"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("\n      \"x\": "), std::string::npos) << text;
+  EXPECT_TRUE(cantFail(parseJson(text, "text")) == value);
+}

@@ -1,0 +1,52 @@
+"""What `plan` and `explain` both ask: model, cluster, workload."""
+
+from __future__ import annotations
+
+import os
+from typing import List, Mapping, Optional, Union
+
+from ._tools import flags
+
+PathLike = Union[str, "os.PathLike[str]"]
+Choices = Union[str, Mapping[str, Union[int, bool, str]]]
+
+
+def question(
+    model: PathLike,
+    cluster: PathLike,
+    *,
+    sequence: Optional[int],
+    global_batch: Optional[int],
+    precision: Optional[str],
+    stack: Optional[str],
+    memory: Union[None, int, str],
+    expert_skew: Optional[float],
+) -> List[str]:
+    """The arguments of the command line that plan and explain share."""
+    return [
+        os.fspath(model),
+        *flags(
+            cluster=os.fspath(cluster),
+            sequence=sequence,
+            global_batch=global_batch,
+            precision=precision,
+            stack=stack,
+            memory=memory,
+            expert_skew=expert_skew,
+        ),
+    ]
+
+
+def choices_text(choices: Choices) -> str:
+    """{"tp": 8, "sp": True} -> "tp=8,sp"; texts stay as they are."""
+    if isinstance(choices, str):
+        return ",".join(choices.replace(",", " ").split())
+    entries = []
+    for name, value in choices.items():
+        if value is True:
+            entries.append(name)
+        elif value is False:
+            entries.append(f"{name}=off")
+        else:
+            entries.append(f"{name}={value}")
+    return ",".join(entries)
