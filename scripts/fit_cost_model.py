@@ -3,13 +3,20 @@
 
 The model itself is the C++ one: this script only asks `tessera validate` for
 predictions under many sets of constants and improves them by damped
-Gauss-Newton steps on log(predicted / measured), every source weighing the
-same, with a robust loss (so that a few odd rows do not bend the fit) and a
-weak pull of every constant towards its prior. Needs numpy.
+Gauss-Newton steps on log(predicted / measured). Needs numpy.
 
-  fit_cost_model.py --tessera build/bin/tessera --points POINTS.csv \
-      --out data/cost_model_constants.json            fit to all sources
-  fit_cost_model.py ... --half a --out half_a.json    fit to half of them
+Every constant is a sum of deviations down a tree, each with a prior around
+zero: what all chips share, what an architecture adds, what one chip adds; what
+all frameworks share, what a family of frameworks adds, what one adds. So a chip or a framework with few runs stays near its relatives, and one
+without a run takes their value. How much deviations cost was chosen by leaving
+out one source at a time, not by the fit's own error.
+
+Every source weighs the same. The loss is robust (Cauchy), so that a few odd
+rows do not bend the fit.
+
+  fit_cost_model.py --out data/cost_model_constants.json   fit to all sources
+  fit_cost_model.py --held-out   report each source predicted without itself,
+                                 and each half of the sources by the other
 """
 import argparse
 import csv
@@ -20,18 +27,21 @@ import subprocess
 import sys
 import tempfile
 
+# Small matrices: threads would wait for each other, not work.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import numpy as np
 
-# Prior, kind: "share" lies in (0, limit), "scale" is positive. The last number
-# is how far (in units of the transformed value) a constant may move for the
-# price of one standard residual.
+# Prior, kind, width. "share" lies in (0, 1), "scale" is positive; the width is
+# how far (in units of the transformed value) the value that all share may lie
+# from the prior for the price of one standard residual.
 CHIP = {
-    "matmul16": (0.75, "share", 0.6),
-    "matmul8": (0.60, "share", 0.6),
-    "matmul4": (0.45, "share", 0.6),
+    "matmul16": (0.75, "share", 0.4),
+    "matmul8": (0.62, "share", 0.4),
+    "matmul4": (0.45, "share", 0.4),
     "attention": (0.50, "share", 0.5),
     "attention_backward": (0.80, "share", 0.4),
-    "grouped_matmul": (0.75, "share", 0.6),
+    "grouped_matmul": (0.75, "share", 0.5),
     "memory": (0.80, "share", 0.4),
     "kernel_gap": (2.0e-6, "scale", 0.4),
     "nvlink": (0.75, "share", 0.4),
@@ -40,29 +50,39 @@ CHIP = {
     "contention": (0.20, "share", 0.5),
 }
 STACK = {
-    "host_per_launch": (8e-6, "scale", 0.8),
+    # What the model counts as one launch is some calls of an eager framework.
+    "host_per_launch": (3.5e-5, "scale", 0.5),
     "vector_traffic": (1.3, "scale", 0.4),
     "tp_overlap": (0.35, "share", 0.8),
     "dp_overlap": (0.60, "share", 0.8),
     "ep_overlap": (0.20, "share", 0.8),
-    "gradient_traffic": (2.0, "scale", 0.7),
+    "gradient_traffic": (2.0, "scale", 0.5),
     "pp_overlap": (0.50, "share", 0.8),
     "jitter": (0.004, "scale", 0.5),
 }
-# Eager frameworks of 2021 start kernels far more slowly, and dropless experts
-# wait for counts on the host.
-SLOW_HOST = {"megatron-deepspeed": 50e-6, "bigscience-2022": 50e-6,
-             "megatron-2021": 30e-6, "megatron-bridge": 35e-6,
-             "megatron-bridge-26.06": 35e-6}
-# A framework without a measured run takes what its relative was fitted to.
-RELATIVE = {"bigscience-2022": "megatron-deepspeed",
-            "megatron-deepspeed": "bigscience-2022",
-            "megatron-2021": "megatron-2022", "megatron-2022": "megatron-2021",
-            "megatron-core": "nemo", "nemo": "megatron-core",
-            "megatron-bridge": "nemo",
-            "megatron-bridge-26.06": "megatron-bridge",
-            "torchtitan": "llm-foundry", "llm-foundry": "torchtitan",
-            "jax": "torchtitan", "deepspeed": "llm-foundry"}
+# Largest product that each architecture's chips were measured to reach, as a
+# share of the data sheet (the table of "maximum achievable matmul FLOPS" in
+# stas00/ml-engineering, compute/accelerator: A100 SXM 85.9 %, H100 SXM 80.1 %,
+# B200 SXM 77.6 %), relative to their mean: where the deviations start.
+START = {("ampere", "matmul16"): 0.35, ("hopper", "matmul16"): -0.05,
+         ("blackwell", "matmul16"): -0.20, ("volta", "matmul16"): -0.1}
+
+ARCHITECTURES = (("v100", "volta"), ("a100", "ampere"), ("a800", "ampere"),
+                 ("h100", "hopper"), ("h200", "hopper"), ("h800", "hopper"),
+                 ("l40s", "ada"), ("rtx-4090", "ada"), ("b200", "blackwell"),
+                 ("b300", "blackwell"), ("gb200", "blackwell"),
+                 ("gb300", "blackwell"))
+FAMILIES = {
+    "eager": ["megatron-2020", "megatron-2021", "megatron-2022",
+              "megatron-deepspeed", "bigscience-2022"],
+    "recipes": ["nemo", "megatron-core", "megatron-bridge",
+                "megatron-bridge-26.06"],
+    "sharded": ["llm-foundry", "torchtitan", "deepspeed", "jax"],
+}
+FAMILY_OF = {s: f for f, names in FAMILIES.items() for s in names}
+# A later release differs from the one before, not from the family.
+PARENT = {"megatron-bridge-26.06": "megatron-bridge",
+          "bigscience-2022": "megatron-deepspeed"}
 LIMIT = 0.97
 
 # The two halves, chosen before any fit so that each chip and each framework
@@ -92,11 +112,17 @@ def backward(x, kind):
     return float(np.exp(x))
 
 
-def thinned(path, limit):
-    """A copy of the file with at most `limit` evenly spaced runs per source:
-    a source weighs the same with 150 runs as with 1,260."""
-    with open(path, newline="", encoding="utf-8") as f:
-        rows = list(csv.DictReader(f))
+def read_rows(paths):
+    rows = []
+    for path in paths:
+        with open(path, newline="", encoding="utf-8") as f:
+            rows += list(csv.DictReader(f))
+    return rows
+
+
+def thinned(rows, limit):
+    """A file with at most `limit` evenly spaced runs per source: a source
+    weighs the same with 150 runs as with 1,260."""
     runs = {}
     for row in rows:
         if "cfg=complete" not in row["notes"]:
@@ -116,37 +142,22 @@ def thinned(path, limit):
     return out
 
 
-class Model:
-    """Predictions of the C++ model for vectors of transformed constants."""
+class Predictor:
+    """Asks the C++ model."""
 
-    def __init__(self, args):
-        self.command = args.tessera.split()
-        self.points = thinned(args.points, args.per_source)
+    def __init__(self, command, rows, limit):
+        self.command = command
+        self.points = thinned(rows, limit)
         report = json.loads(self.call(["--json"]))
         self.runs = [
             r for r in report["runs"] if "measured" in r and r["complete"]
         ]
         self.index = [r["run"] for r in self.runs]
-        chips = sorted({r["chip"] for r in self.runs})
-        self.chips = {}  # chip -> record that holds its constants
-        for chip in chips:
-            self.chips[chip] = next(
-                (a for prefix, a in (("a100", "ampere"), ("a800", "ampere"),
-                                     ("h100", "hopper"), ("h200", "hopper"),
-                                     ("h800", "hopper"))
-                 if chip.startswith(prefix)), chip)
-        self.records = sorted(set(self.chips.values()))
-        self.stacks = sorted({r["stack"] for r in self.runs})
-        self.names = [("chips", c, f) for c in self.records for f in CHIP]
-        self.names += [("stacks", s, f) for s in self.stacks for f in STACK]
-        spec = [CHIP[f] if t == "chips" else STACK[f] for t, _, f in self.names]
-        self.kinds = [k for _, k, _ in spec]
-        self.prior = np.array([
-            forward(SLOW_HOST.get(name, v) if field == "host_per_launch" else v,
-                    k)
-            for (_, name, field), (v, k, _) in zip(self.names, spec)])
-        self.width = np.array([w for _, _, w in spec])
         self.measured = np.array([r["measured"] for r in self.runs])
+
+    def __del__(self):
+        if os.path.exists(getattr(self, "points", "")):
+            os.unlink(self.points)
 
     def call(self, arguments):
         result = subprocess.run(
@@ -156,38 +167,8 @@ class Model:
             sys.exit(result.stderr)
         return result.stdout
 
-    def inherit(self, x, chosen):
-        """Relatives' constants for frameworks without a chosen run."""
-        seen = {r["stack"] for r, c in zip(self.runs, chosen) if c}
-        x = x.copy()
-        where = {n: i for i, n in enumerate(self.names)}
-        for table, name, field in self.names:
-            relative = RELATIVE.get(name)
-            if table == "stacks" and name not in seen and relative in seen:
-                x[where[table, name, field]] = x[where[table, relative, field]]
-        return x
-
-    def constants(self, x):
-        out = {"chips": {}, "stacks": {}}
-        for (table, name, field), value, kind in zip(self.names, x, self.kinds):
-            out[table].setdefault(name, {})[field] = backward(value, kind)
-        # Architectures without a measurement of their own chip.
-        blackwell = [out["chips"][c] for c in self.records
-                     if c[0] in "bg" and c != "ampere"]
-        if blackwell:
-            out["chips"]["blackwell"] = {
-                f: float(np.exp(np.mean([np.log(b[f]) for b in blackwell])))
-                for f in CHIP}
-        # And a framework that nobody has measured.
-        stacks = list(out["stacks"].values())
-        out["stacks"]["default"] = {
-            f: float(np.exp(np.mean([np.log(s[f]) for s in stacks])))
-            for f in STACK}
-        return out
-
-    def residuals(self, xs):
-        """log(predicted / measured) for each vector."""
-        sets = [self.constants(x) for x in xs]
+    def residuals(self, sets):
+        """log(predicted / measured) for each set of constants."""
         with tempfile.NamedTemporaryFile("w", suffix=".json",
                                          delete=False) as f:
             json.dump(sets + [sets[0]] * (2 - min(2, len(sets))), f)
@@ -197,72 +178,179 @@ class Model:
             os.unlink(f.name)
         where = {run: i for i, run in enumerate(answer["runs"])}
         pick = [where[run] for run in self.index]
-        predicted = np.array(answer["predicted"])[:len(xs), pick]
+        predicted = np.array(answer["predicted"])[:len(sets), pick]
         return np.log(predicted / self.measured)
 
 
-def fit(model, chosen, iterations, scale=0.05, ridge=1.0, start=None):
-    """Gauss-Newton with iteratively reweighted (Cauchy-like) residuals."""
-    if start is None:
-        # Wide loss first, so that no source is given up as an outlier because
-        # of where the fit began.
-        for wide in (0.30, 0.12):
-            start, _ = fit(model, chosen, (iterations + 1) // 2, wide, ridge,
-                           model.prior if start is None else start)
-    # A source weighs one, divided evenly among the frameworks (or releases)
-    # that it reports, so that a page's newest release is not drowned.
-    cells = [(r["source"], r["stack"]) for r in model.runs]
-    counts = {}
+def architecture_of(chip):
+    return next(a for prefix, a in ARCHITECTURES if chip.startswith(prefix))
+
+
+class Tree:
+    """Deviations, what each leaf's constants are the sum of, and priors."""
+
+    # Widths of the deviations, in units of the constant's own width.
+    def __init__(self, predictor, family=0.3, leaf=0.6):
+        chips = sorted({r["chip"] for r in predictor.runs})
+        stacks = sorted({r["stack"] for r in predictor.runs})
+        architectures = sorted({a for _, a in ARCHITECTURES})
+        self.runs = predictor.runs
+        self.leaves = []  # (table, name) -> one record of the file
+        self.paths = []  # nodes that a leaf is the sum of
+        for a in architectures:
+            self.add("chips", a, ["chip", a])
+        for c in chips:
+            a = architecture_of(c)
+            # One record for an architecture with one kind of part.
+            if a == "blackwell" or c in ("a100-40g-sxm", "h100-96g-500w"):
+                self.add("chips", c, ["chip", a, a + "/" + c])
+        self.add("stacks", "default", ["stack"])
+        for s in sorted(FAMILY_OF):
+            path = ["stack", FAMILY_OF[s]]
+            if s in PARENT:
+                path.append("stack/" + PARENT[s])
+            self.add("stacks", s, path + ["stack/" + s])
+        for s in stacks:
+            if s not in FAMILY_OF:
+                sys.exit(f"framework {s} belongs to no family")
+        self.nodes = sorted({n for p in self.paths for n in p})
+        self.parameters = []  # (node, field)
+        prior, width = [], []
+        for n in self.nodes:
+            chip = any(n in p and t == "chips"
+                       for (t, _), p in zip(self.leaves, self.paths))
+            for field, (v, kind, w) in (CHIP if chip else STACK).items():
+                self.parameters.append((n, field))
+                root = n in ("chip", "stack")
+                prior.append(forward(v, kind) if root
+                             else START.get((n, field), 0.0))
+                scale = 1.0 if root else leaf if "/" in n else family
+                width.append(w * scale)
+        self.prior, self.width = np.array(prior), np.array(width)
+        # Whose deviations are heavy-tailed: single chips.
+        self.odd = np.array(["/" in n and not n.startswith("stack/")
+                             for n, _ in self.parameters])
+        where = {p: i for i, p in enumerate(self.parameters)}
+        # Rows: constants of the leaves; columns: deviations.
+        self.fields = []
+        rows = []
+        for (table, name), path in zip(self.leaves, self.paths):
+            for field in (CHIP if table == "chips" else STACK):
+                self.fields.append((table, name, field))
+                row = np.zeros(len(self.parameters))
+                for n in path:
+                    row[where[n, field]] = 1
+                rows.append(row)
+        self.matrix = np.array(rows)
+        used = {("stacks", r["stack"]) for r in predictor.runs}
+        for r in predictor.runs:
+            name = r["chip"]
+            if ("chips", name) not in self.leaves:
+                name = architecture_of(name)
+            used.add(("chips", name))
+        self.active = [i for i, (t, n, _) in enumerate(self.fields)
+                       if (t, n) in used]
+
+    def add(self, table, name, path):
+        self.leaves.append((table, name))
+        self.paths.append(path)
+
+    def constants(self, x, shift=None, sources=None):
+        """The file's content; `shift` adds a step to one leaf's constant,
+        `sources` are those fitted to."""
+        values = self.matrix @ x
+        out = {"chips": {}, "stacks": {}}
+        if sources is not None:
+            runs = [r for r in self.runs if r["source"] in sources]
+            out["measured"] = {
+                "chips": sorted({r["chip"] for r in runs}),
+                "stacks": sorted({r["stack"] for r in runs}),
+                "sources": sorted({r["source"] for r in runs})}
+        for i, ((table, name, field), v) in enumerate(zip(self.fields, values)):
+            kind = (CHIP if table == "chips" else STACK)[field][1]
+            if shift and shift[0] == i:
+                v = v + shift[1]
+            out[table].setdefault(name, {})[field] = backward(v, kind)
+        return out
+
+
+def source_weights(runs, chosen):
+    """A source weighs one, divided evenly among the frameworks (or releases)
+    that it reports, so that a page's newest release is not drowned."""
+    cells = [(r["source"], r["stack"]) for r in runs]
+    counts, shares = {}, {}
     for cell, c in zip(cells, chosen):
         if c:
             counts[cell] = counts.get(cell, 0) + 1
-    shares = {}
     for source, _ in counts:
         shares[source] = shares.get(source, 0) + 1
-    weight = np.array([1.0 / (shares[cell[0]] * counts[cell]) if c else 0.0
-                       for cell, c in zip(cells, chosen)])
-    x = np.array(start)
-    damping = 1e-2
+    return np.array([1.0 / (shares[cell[0]] * counts[cell]) if c else 0.0
+                     for cell, c in zip(cells, chosen)])
 
-    def robust(r):
-        return float(np.sum(weight * np.log1p((r / scale) ** 2)))
 
-    def total(x, r):
-        pull = (x - model.prior) / model.width
-        return robust(r) + ridge * 0.05 * float(pull @ pull)
+class Fit:
+    def __init__(self, predictor, tree, ridge, scale):
+        self.predictor, self.tree = predictor, tree
+        self.ridge, self.scale = ridge, scale
 
-    r = model.residuals([x])[0]
-    cost = total(x, r)
-    for iteration in range(iterations):
-        step = 1e-2
-        shifted = model.residuals([x + step * np.eye(len(x))[i]
-                                   for i in range(len(x))])
-        jacobian = ((shifted - r) / step).T
-        w = weight / (scale ** 2 + r ** 2)
-        pull = (x - model.prior) / model.width
-        hessian = (jacobian * w[:, None]).T @ jacobian
-        hessian += ridge * 0.05 * np.diag(1 / model.width ** 2)
-        gradient = jacobian.T @ (w * r) + ridge * 0.05 * pull / model.width
-        candidates = []
-        for d in (damping * 0.1, damping, damping * 10, damping * 100):
-            delta = -np.linalg.solve(
-                hessian + d * np.diag(np.diag(hessian)), gradient)
-            candidates.append((d, x + np.clip(delta, -1.0, 1.0)))
-        answers = model.residuals([c for _, c in candidates])
-        costs = [total(c, a) for (_, c), a in zip(candidates, answers)]
-        best = int(np.argmin(costs))
-        improved = cost - costs[best]
-        if improved <= 0:
-            damping *= 100
-            if damping > 1e6:
+    def jacobian(self, x):
+        tree, step = self.tree, 1e-2
+        sets = [tree.constants(x)]
+        sets += [tree.constants(x, (i, step)) for i in tree.active]
+        answers = self.predictor.residuals(sets)
+        leaf = ((answers[1:] - answers[0]) / step).T
+        return answers[0], leaf @ tree.matrix[tree.active]
+
+    def solve(self, r0, jacobian, x0, weight, scale):
+        """Robust ridge problem of the model linear at x0."""
+        tree, x = self.tree, x0.copy()
+        penalty = self.ridge / tree.width ** 2
+        for _ in range(20):
+            r = r0 + jacobian @ (x - x0)
+            w = weight / (scale ** 2 + r ** 2)
+            # One odd chip must not move its relatives: the deviations of chips
+            # are heavy-tailed.
+            far = ((x - tree.prior) / tree.width) ** 2
+            pull = penalty / np.where(tree.odd, 1 + far, 1)
+            hessian = (jacobian * w[:, None]).T @ jacobian + np.diag(pull)
+            gradient = jacobian.T @ (w * r) + pull * (x - tree.prior)
+            delta = np.linalg.solve(hessian, gradient)
+            x = x - delta
+            if np.max(np.abs(delta)) < 2e-3:
                 break
-            continue
-        damping = max(candidates[best][0], 1e-5)
-        x, r, cost = candidates[best][1], answers[best], costs[best]
-        print(f"iteration {iteration}: cost {cost:.4f}", file=sys.stderr)
-        if improved < 3e-3:
-            break
-    return x, r
+        return x
+
+    def cost(self, x, r, weight, scale):
+        far = ((x - self.tree.prior) / self.tree.width) ** 2
+        return (float(np.sum(weight * np.log1p((r / scale) ** 2)))
+                + self.ridge * float(np.sum(
+                    np.where(self.tree.odd, np.log1p(far), far))))
+
+    def run(self, weight, start=None, rounds=5, scales=(0.3, 0.12, None)):
+        x = np.array(self.tree.prior if start is None else start)
+        for scale in scales:
+            scale = scale or self.scale
+            r, jacobian = self.jacobian(x)
+            cost = self.cost(x, r, weight, scale)
+            for _ in range(rounds):
+                target = self.solve(r, jacobian, x, weight, scale)
+                steps = (1.0, 0.6, 0.3, 0.1, 0.03)
+                answers = self.predictor.residuals(
+                    [self.tree.constants(x + s * (target - x))
+                     for s in steps])
+                costs = [self.cost(x + s * (target - x), a, weight, scale)
+                         for s, a in zip(steps, answers)]
+                best = int(np.argmin(costs))
+                improved = cost - costs[best]
+                if improved <= 1e-3:
+                    break
+                x = x + steps[best] * (target - x)
+                cost = costs[best]
+                if improved < 2e-2:
+                    break
+                r, jacobian = self.jacobian(x)
+            print(f"scale {scale}: cost {cost:.4f}", file=sys.stderr)
+        return x
 
 
 def quantile(values, weights, q):
@@ -271,52 +359,110 @@ def quantile(values, weights, q):
     return values[order][np.searchsorted(total, q * total[-1])]
 
 
-def report(title, model, r, chosen):
-    sources = np.array([run["source"] for run in model.runs])
+def summary(runs, r, chosen):
+    """Median and 90th percentile of the absolute error, weighed by source."""
+    error = np.abs(np.exp(r) - 1)
+    chosen = np.array(chosen)
+    sources = np.array([run["source"] for run in runs])
+    weights = np.zeros(len(error))
+    for s in set(sources[chosen]):
+        rows = chosen & (sources == s)
+        weights[rows] = 1.0 / rows.sum()
+    return (100 * quantile(error[chosen], weights[chosen], 0.5),
+            100 * quantile(error[chosen], weights[chosen], 0.9))
+
+
+def report(title, runs, r, chosen):
+    sources = np.array([run["source"] for run in runs])
     error = np.abs(np.exp(r) - 1)
     mask = np.array(chosen)
     print(title)
-    weights = np.zeros(len(error))
     for s in sorted(set(sources[mask])):
         rows = mask & (sources == s)
-        weights[rows] = 1.0 / rows.sum()
         signed = np.median(np.exp(r[rows]) - 1)
         print(f"  {100 * np.median(error[rows]):6.1f} "
               f"{100 * np.quantile(error[rows], 0.9):6.1f} "
               f"{100 * signed:+6.1f} {rows.sum():5d}  {s}")
-    print(f"  median {100 * quantile(error[mask], weights[mask], 0.5):.1f} %, "
-          f"90th percentile {100 * quantile(error[mask], weights[mask], 0.9):.1f} %")
+    print("  median %.1f %%, 90th percentile %.1f %%" %
+          summary(runs, r, chosen))
+
+
+def held_out(fit, full, folder):
+    """Each source predicted by constants fitted to the others (one robust
+    solve of the model linearised at the fit to all), and each half by the
+    other (a fit from the priors)."""
+    runs = fit.predictor.runs
+    sources = np.array([r["source"] for r in runs])
+    names = sorted(set(sources))
+    r0, jacobian = fit.jacobian(full)
+    answers = fit.predictor.residuals([
+        fit.tree.constants(fit.solve(r0, jacobian, full,
+                                     source_weights(runs, sources != s),
+                                     fit.scale)) for s in names])
+    alone = np.zeros(len(runs))
+    for s, answer in zip(names, answers):
+        alone[sources == s] = answer[sources == s]
+    everything = np.ones(len(runs), bool)
+    report("each source by the others:", runs, alone, everything)
+    in_a = np.array([any(h in s for h in HALF_A) for s in sources])
+    halves = np.zeros(len(runs))
+    own = np.zeros(len(runs))
+    for name, half in (("a", in_a), ("b", ~in_a)):
+        x = fit.run(source_weights(runs, half))
+        if folder:
+            write(os.path.join(folder, f"half_{name}.json"), fit.tree, x, half)
+        r = fit.predictor.residuals([fit.tree.constants(x)])[0]
+        halves[~half] = r[~half]
+        own[half] = r[half]
+    report("half B by half A:", runs, halves, ~in_a)
+    report("half A by half B:", runs, halves, in_a)
+    for name, half in (("A", in_a), ("B", ~in_a)):
+        print("half %s by itself: median %.1f %%, 90th percentile %.1f %%" %
+              ((name,) + summary(runs, own, half)))
+
+
+def write(path, tree, x, chosen):
+    sources = {r["source"] for r, c in zip(tree.runs, chosen) if c}
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump(rounded(tree.constants(x, sources=sources)), f, indent=1,
+                  sort_keys=True)
+        f.write("\n")
+
+
+def rounded(v):
+    if isinstance(v, dict):
+        return {k: rounded(w) for k, w in v.items()}
+    return float(f"{v:.3g}") if isinstance(v, float) else v
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tessera", default="build/bin/tessera")
-    parser.add_argument("--points", default="test/Data/published/points.csv")
+    parser.add_argument("--points", nargs="+", default=[
+        "test/Data/published/points.csv"])
     parser.add_argument("--out")
-    parser.add_argument("--half", choices=["a", "b"],
-                        help="fit to one half of the sources, report both")
-    parser.add_argument("--iterations", type=int, default=25)
-    parser.add_argument("--ridge", type=float, default=1.0)
-    parser.add_argument("--per-source", type=int, default=120)
+    parser.add_argument("--held-out", action="store_true",
+                        help="also fit without each source and each half")
+    parser.add_argument("--halves",
+                        help="folder for the constants of each half")
+    parser.add_argument("--ridge", type=float, default=0.05)
+    parser.add_argument("--scale", type=float, default=0.05)
+    parser.add_argument("--family", type=float, default=0.3)
+    parser.add_argument("--leaf", type=float, default=0.6)
+    parser.add_argument("--per-source", type=int, default=60)
     args = parser.parse_args()
-    model = Model(args)
-    in_a = [any(h in r["source"] for h in HALF_A) for r in model.runs]
-    chosen = [True] * len(in_a)
-    if args.half:
-        chosen = [a == (args.half == "a") for a in in_a]
-    x, r = fit(model, chosen, args.iterations, ridge=args.ridge)
-    x = model.inherit(x, chosen)
-    r = model.residuals([x])[0]
-    report("fitted sources:", model, r, chosen)
-    if args.half:
-        report("other sources:", model, r, [not c for c in chosen])
+    predictor = Predictor(args.tessera.split(), read_rows(args.points),
+                          args.per_source)
+    tree = Tree(predictor, args.family, args.leaf)
+    fit = Fit(predictor, tree, args.ridge, args.scale)
+    everything = np.ones(len(predictor.runs), bool)
+    x = fit.run(source_weights(predictor.runs, everything))
+    r = predictor.residuals([tree.constants(x)])[0]
+    report("fitted to all sources:", predictor.runs, r, everything)
     if args.out:
-        def rounded(v):
-            return {k: rounded(w) for k, w in v.items()} if isinstance(
-                v, dict) else float(f"{v:.3g}")
-        with open(args.out, "w", encoding="utf-8") as f:
-            json.dump(rounded(model.constants(x)), f, indent=1, sort_keys=True)
-            f.write("\n")
+        write(args.out, tree, x, everything)
+    if args.held_out:
+        held_out(fit, x, args.halves)
 
 
 if __name__ == "__main__":

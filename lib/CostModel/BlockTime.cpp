@@ -174,7 +174,9 @@ static PassTime finish(const RawPass &raw, const Layout &layout,
   // is slower sets the pace, with some loss where they are close.
   double device = pass.total();
   double host = raw.launches * s.hostPerLaunch;
-  if (host > 0 && device > 0)
+  if (model.traits.blockingLaunches)
+    pass.host = host;
+  else if (host > 0 && device > 0)
     pass.host =
         std::pow(std::pow(device, 6.0) + std::pow(host, 6.0), 1.0 / 6.0) -
         device;

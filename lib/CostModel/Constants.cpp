@@ -54,6 +54,23 @@ const StackConstants &CostConstants::stack(StringRef name) const {
   return defaults;
 }
 
+std::string CostConstants::originOf(const Chip &c) const {
+  if (measuredChips.count(c.name))
+    return "fitted to measured runs";
+  std::string family = nameOf(c.architecture).str();
+  for (const Chip &other : builtinChips())
+    if (other.architecture == c.architecture && measuredChips.count(other.name))
+      return "from " + family + "'s family, not fitted";
+  return "priors for " + family + ", nothing of it was measured";
+}
+
+std::string CostConstants::originOf(StringRef name) const {
+  if (measuredStacks.count(name.str()))
+    return "fitted to measured runs";
+  return stacks.count(name.str()) ? "from its family, not fitted"
+                                  : "what all frameworks share, not fitted";
+}
+
 /// Reads one table of named records.
 template <typename Record, typename Fields>
 static Error readTable(const JsonObject &root, StringRef key,
@@ -86,6 +103,23 @@ static Error readTable(const JsonObject &root, StringRef key,
   return Error::success();
 }
 
+static Error readNames(const JsonObject &object, StringRef key,
+                       std::set<std::string> &out) {
+  object.note(key);
+  const json::Value *value = object.raw().get(key);
+  if (!value)
+    return Error::success();
+  const json::Array *list = value->getAsArray();
+  for (const json::Value &name : list ? *list : json::Array{nullptr}) {
+    auto text = name.getAsString();
+    if (!text)
+      return makeError(object.location() + ": field '" + key +
+                       "' should be a list of names");
+    out.insert(text->str());
+  }
+  return Error::success();
+}
+
 Expected<CostConstants> tessera::readConstants(const json::Value &value,
                                                StringRef where) {
   Expected<JsonObject> root = JsonObject::get(value, where);
@@ -97,6 +131,19 @@ Expected<CostConstants> tessera::readConstants(const json::Value &value,
     return e;
   if (Error e = readTable(*root, "stacks", stackFields(), constants.stacks))
     return e;
+  auto measured = root->child("measured");
+  if (!measured)
+    return measured.takeError();
+  if (*measured) {
+    if (Error e = readNames(**measured, "chips", constants.measuredChips))
+      return e;
+    if (Error e = readNames(**measured, "stacks", constants.measuredStacks))
+      return e;
+    if (Error e = readNames(**measured, "sources", constants.measuredSources))
+      return e;
+    if (Error e = (*measured)->checkAllRead())
+      return e;
+  }
   if (Error e = root->checkAllRead())
     return e;
   return constants;
@@ -116,8 +163,12 @@ json::Value tessera::toJson(const CostConstants &constants) {
       o[field] = record.*member;
     stacks[name] = std::move(o);
   }
+  json::Object measured{{"chips", json::Array(constants.measuredChips)},
+                        {"stacks", json::Array(constants.measuredStacks)},
+                        {"sources", json::Array(constants.measuredSources)}};
   return json::Object{{"chips", std::move(chips)},
-                      {"stacks", std::move(stacks)}};
+                      {"stacks", std::move(stacks)},
+                      {"measured", std::move(measured)}};
 }
 
 const CostConstants &tessera::defaultConstants() {

@@ -36,13 +36,27 @@ static constexpr double kRamp = 1.5e-6;
 /// Shortest slice of k worth a multiprocessor of its own.
 static constexpr double kShortestSplit = 384;
 
-/// Matrix units need operands aligned to 16 bytes; libraries fall back to
-/// slower kernels otherwise (the guide's section on alignment).
+/// Matrix units need rows aligned to 16 bytes; libraries fall back to slower
+/// kernels otherwise (the guide's section on alignment).
 static double alignmentSpeed(int64_t dim, DataType type) {
   int64_t bytes = static_cast<int64_t>(dim * bytesOf(type));
   if (bytes % 16 == 0)
     return 1.0;
   return bytes % 8 == 0 ? 0.5 : 0.3;
+}
+
+/// Relative speed for an op whose operands' rows have lengths n and k, in all
+/// three of its products (its rows of tokens are never contiguous). Batches of
+/// products fall back to the vector units: with heads of 108 or 450 elements
+/// the BigScience chronicles ("NHEADS comparison") lose 30 and 23 % of a step
+/// to 3 % of its operations.
+static double operandAlignment(const MatmulShape &s, DataType type,
+                               const Chip &chip) {
+  double speed = std::min(alignmentSpeed(s.k, type), alignmentSpeed(s.n, type));
+  double peak = chip.peak(type);
+  if (speed < 1.0 && s.batch > 1 && peak > 0 && chip.fp32 > 0)
+    return std::min(speed, chip.fp32 / peak);
+  return speed;
 }
 
 /// A part limited to less power sustains a lower clock; dynamic power grows
@@ -73,8 +87,9 @@ static inline double roundUp(double x) {
   return whole < x ? whole + 1.0 : whole;
 }
 
-double tessera::matmulComputeTime(const MatmulShape &s, DataType type,
-                                  const DeviceModel &device) {
+/// Compute time of products whose matrix units run at `aligned` of their speed.
+static double computeTime(const MatmulShape &s, DataType type, double aligned,
+                          const DeviceModel &device) {
   if (s.m <= 0 || s.n <= 0 || s.k <= 0)
     return 0.0;
   const Chip &chip = *device.chip;
@@ -83,8 +98,7 @@ double tessera::matmulComputeTime(const MatmulShape &s, DataType type,
     return 0.0;
   double batch = std::max<int64_t>(s.batch, 1);
   double rate = peak * matmulEfficiency(type, *device.constants) *
-                powerScale(chip) / std::max(chip.numSMs, 1);
-  rate *= std::min(alignmentSpeed(s.k, type), alignmentSpeed(s.n, type));
+                powerScale(chip) * aligned / std::max(chip.numSMs, 1);
   double best = 1e30;
   // All multiprocessors busy with no tile cut off and no ramp.
   double ideal = 2.0 * batch * double(s.m) * double(s.n) * double(s.k) /
@@ -112,7 +126,12 @@ double tessera::matmulComputeTime(const MatmulShape &s, DataType type,
   return best;
 }
 
-double MatmulTimes::get(const MatmulShape &s, DataType type,
+double tessera::matmulComputeTime(const MatmulShape &s, DataType type,
+                                  const DeviceModel &device) {
+  return computeTime(s, type, operandAlignment(s, type, *device.chip), device);
+}
+
+double MatmulTimes::get(const MatmulShape &s, DataType type, double aligned,
                         const DeviceModel &device) {
   uint64_t hash = 0;
   for (int64_t n : {s.batch, s.m, s.n, s.k, int64_t(type)})
@@ -121,16 +140,17 @@ double MatmulTimes::get(const MatmulShape &s, DataType type,
   static_assert(kSlots == size_t(1) << 12, "the hash's upper bits");
   bool same = slot.seconds >= 0 && slot.shape.batch == s.batch &&
               slot.shape.m == s.m && slot.shape.n == s.n &&
-              slot.shape.k == s.k && slot.type == type;
+              slot.shape.k == s.k && slot.type == type &&
+              slot.aligned == aligned;
   if (!same)
-    slot = {s, type, matmulComputeTime(s, type, device)};
+    slot = {s, type, aligned, computeTime(s, type, aligned, device)};
   return slot.seconds;
 }
 
 static double productTime(const MatmulShape &shape, DataType type,
-                          const DeviceModel &device) {
-  return device.matmuls ? device.matmuls->get(shape, type, device)
-                        : matmulComputeTime(shape, type, device);
+                          double aligned, const DeviceModel &device) {
+  return device.matmuls ? device.matmuls->get(shape, type, aligned, device)
+                        : computeTime(shape, type, aligned, device);
 }
 
 double tessera::memoryTime(double bytes, const DeviceModel &device) {
@@ -176,11 +196,14 @@ double tessera::opTime(const OpFeature &op, Direction direction,
   case KernelClass::GroupedMatmul: {
     const MatmulShape &s = op.shape;
     double one = 2.0 * std::max<int64_t>(s.batch, 1) * double(s.m) * s.n * s.k;
-    double compute = productTime(s, op.type, device);
+    double aligned = operandAlignment(s, op.type, *device.chip);
+    double compute = productTime(s, op.type, aligned, device);
     if (backward) {
       // The two products of the backward pass: input and weight gradients.
-      double input = productTime({s.batch, s.m, s.k, s.n}, op.type, device);
-      double weight = productTime({s.batch, s.k, s.n, s.m}, op.type, device);
+      double input =
+          productTime({s.batch, s.m, s.k, s.n}, op.type, aligned, device);
+      double weight =
+          productTime({s.batch, s.k, s.n, s.m}, op.type, aligned, device);
       compute = cost.matmulFlops > 1.5 * one ? input + weight : input;
     }
     if (op.kernel == KernelClass::GroupedMatmul)

@@ -44,13 +44,17 @@ static const std::map<std::string, StackTraits> &table() {
     t["megatron-deepspeed"] = old;
     StackTraits bigscience = old;
     // PyTorch 1.9-1.11 before expandable segments; its memory column exceeds
-    // what is allocated by about a third at every microbatch size.
-    bigscience.allocatorReserve = 0.33;
+    // what is allocated by about a quarter at every microbatch size.
+    // "CUDA_LAUNCH_BLOCKING=1 workaround providing a robust solution we will
+    // use that for a time being": train/tr11-176B-ml/chronicles-prequel.md.
+    bigscience.blockingLaunches = true;
+    bigscience.allocatorReserve = 0.23;
     t["bigscience-2022"] = bigscience;
     StackTraits y2022 = old;
     y2022.fusedGradientAccumulation = true;
     t["megatron-2022"] = y2022;
     StackTraits modern;
+    modern.tunedRecipes = true;
     t["nemo"] = modern;
     StackTraits bridge = modern;
     bridge.dispatcher = DispatcherKind::Fused;
@@ -58,6 +62,7 @@ static const std::map<std::string, StackTraits> &table() {
     t["megatron-bridge-26.06"] = bridge; // its expert path was rewritten
     StackTraits core = modern;
     core.overlapTensorParallel = false;
+    core.tunedRecipes = false;
     t["megatron-core"] = core;
     StackTraits fsdp;
     fsdp.fsdp = true;

@@ -12,6 +12,7 @@
 #include "tessera/Hardware/Chip.h"
 #include "tessera/Support/Json.h"
 #include <map>
+#include <set>
 
 namespace tessera {
 
@@ -89,16 +90,30 @@ struct StackTraits {
   DispatcherKind dispatcher = DispatcherKind::AllToAll;
   /// See Workload::allocatorReserve.
   double allocatorReserve = 0.04;
+  /// Kernels are started one by one, each after the one before has ended
+  /// (CUDA_LAUNCH_BLOCKING=1): the host hides behind nothing.
+  bool blockingLaunches = false;
+  /// Published runs follow recipes that their authors tuned: what a table does
+  /// not say (interleaving) was set well, not left at the default.
+  bool tunedRecipes = false;
 };
 
 struct CostConstants {
   std::map<std::string, ChipConstants> chips;   ///< chip or architecture name
   std::map<std::string, StackConstants> stacks; ///< stack name
 
+  /// Chips and stacks with measured runs among those fitted to, and whose runs
+  /// they were.
+  std::set<std::string> measuredChips, measuredStacks, measuredSources;
+
   /// By chip name, else by the architecture's name, else the defaults.
   const ChipConstants &chip(const Chip &chip) const;
-  /// By name, else the record "default" (the mean of the fitted ones).
+  /// By name, else the record "default" (what all stacks share).
   const StackConstants &stack(llvm::StringRef name) const;
+  /// Where the numbers come from, for people: "fitted to measured runs",
+  /// "from hopper's family, not fitted", ...
+  std::string originOf(const Chip &chip) const;
+  std::string originOf(llvm::StringRef stack) const;
 };
 
 /// Names of all fitted fields, in the order of the structs.

@@ -18,7 +18,7 @@ namespace tessera {
 class MatmulTimes {
 public:
   MatmulTimes() : slots(kSlots) {}
-  double get(const MatmulShape &shape, DataType type,
+  double get(const MatmulShape &shape, DataType type, double aligned,
              const struct DeviceModel &device);
 
 private:
@@ -26,6 +26,7 @@ private:
   struct Slot {
     MatmulShape shape;
     DataType type = DataType::BF16;
+    double aligned = 1;
     double seconds = -1;
   };
   std::vector<Slot> slots;

@@ -106,6 +106,10 @@ Expected<PlanSession> tessera::makeSession(const PlanInput &in) {
                           " layers, 32-bit gradients, Adam with 32-bit master "
                           "weights and moments (18 bytes a parameter)");
   s.assumptions.push_back("software: " + in.stack + " (--stack)");
+  const CostConstants &constants = defaultConstants();
+  s.assumptions.push_back("constants: " + cluster->chip.name + " " +
+                          constants.originOf(cluster->chip) + "; " + in.stack +
+                          " " + constants.originOf(in.stack));
   if (p.shape.experts && p.expertSkew == 1.0)
     s.assumptions.push_back("experts evenly loaded (--expert-skew)");
   if (Error e = p.check())

@@ -140,18 +140,40 @@ static void applyFamily(const Point &p, ModelShape &s) {
     if (!s.vocab)
       s.vocab = 151936;
   }
-  if (n.contains("mixtral") && !s.expertFfn)
+  if (n.contains("grok"))
+    s.headDim = 128;
+  // Where every layer has experts the model's own width is theirs.
+  if (s.experts && !s.expertFfn && (n.contains("mixtral") || p.ffn))
     s.expertFfn = s.ffn;
+  auto any = [&](std::initializer_list<StringRef> names) {
+    return llvm::any_of(names, [&](StringRef m) { return n.contains(m); });
+  };
+  if (!s.vocab) {
+    // Some sources say it in words: "vocab ~250k".
+    StringRef said = StringRef(p.notes).split("vocab ~").second;
+    unsigned thousands = 0;
+    // Padded as Megatron does, to 128 rows for each of eight ranks.
+    if (!said.consumeInteger(10, thousands) && said.starts_with("k"))
+      s.vocab = (1000 * int64_t(thousands) + 1023) / 1024 * 1024;
+  }
+  // The models' published configs; GPT-2's 50257 padded is the usual one.
   if (!s.vocab)
-    s.vocab = n.contains("llama3") || n.contains("llama-3") ? 128256
-              : n.contains("llama")                         ? 32000
-                                                            : 51200;
-  s.gated = n.contains("llama") || n.contains("qwen") ||
-            n.contains("mixtral") || n.contains("mistral") ||
-            n.contains("deepseek") || n.contains("kimi");
-  bool gpt = n.contains("gpt") || n.contains("mpt") || n.contains("bloom");
-  s.tied = gpt;
-  s.learnedPositions = gpt;
+    s.vocab = any({"llama3", "llama-3", "llama 3"})  ? 128256
+              : any({"nemotron", "gemma"})           ? 256000
+              : n.contains("grok")                   ? 131072
+              : n.contains("bloom")                  ? 250880
+              : n.contains("qwen")                   ? 151936
+              : n.contains("falcon")                 ? 65024
+              : any({"llama", "mistral", "mixtral"}) ? 32000
+              : any({"yi-", "internlm"})             ? 64000
+                                                     : 51200;
+  // Nemotron's activation is a squared ReLU, Falcon's a GELU.
+  s.gated = any({"llama", "qwen", "mixtral", "mistral", "deepseek", "kimi",
+                 "grok", "gemma", "internlm", "yi-", "smollm", "olmo"});
+  bool gpt = any({"gpt", "mpt", "bloom", "opt-", "megatron", "bert"}) &&
+             !any({"neox", "gpt-j"});
+  s.tied = gpt || any({"gemma", "falcon"});
+  s.learnedPositions = gpt && !any({"mpt", "bloom"});
 }
 
 static Expected<ModelShape> shapeOf(const Point &p) {
@@ -213,7 +235,30 @@ static Layout layoutOf(const Point &p, const StackTraits &traits) {
   l.overlapGradients = l.overlapParameters =
       traits.overlapGradients || traits.fsdp;
   l.overlapTensorParallel = traits.overlapTensorParallel;
+  if (StringRef(p.notes).contains_insensitive("comm overlap off"))
+    l.overlapGradients = l.overlapParameters = l.overlapTensorParallel = false;
   return l;
+}
+
+/// Where a tuned recipe does not say how its stages are interleaved, and can
+/// be, it is: as finely as leaves two layers to a chunk. (Megatron asks for a
+/// multiple of pp microbatches.)
+static void inferInterleaving(const Point &p, Case &c) {
+  Layout &l = c.layout;
+  if (!c.traits.tunedRecipes || p.vpp > 0 || l.pp <= 1 ||
+      c.shape.layers % l.pp != 0)
+    return;
+  int64_t microBatches = p.globalBatch / (int64_t(l.dp) * l.microBatch);
+  int perStage = int(c.shape.layers / l.pp);
+  if (microBatches % l.pp != 0)
+    return;
+  int chunk = 2;
+  while (chunk < perStage && perStage % chunk != 0)
+    ++chunk;
+  if (chunk < perStage) {
+    l.vpp = perStage / chunk;
+    l.schedule = ScheduleKind::Interleaved;
+  }
 }
 
 /// Sizes that no run has and that products of would overflow.
@@ -328,15 +373,32 @@ Expected<Case> tessera::makeCase(std::vector<const Point *> points,
   }
   w.allocatorReserve = c.traits.allocatorReserve;
   if (c.stack == "bigscience-2022" || c.stack == "megatron-deepspeed") {
+    // DeepSpeed's "type:transformer" fills stages up one after another ("78/12
+    // = 6.5, so the last stage has 1 block, while the rest have 7":
+    // BigScience's chronicles), unless embedding and head were given a layer's
+    // room each.
+    int64_t layers = c.shape.layers, stages = c.layout.pp;
+    int64_t fullest = (layers + stages - 1) / stages;
+    if (stages > 1 && layers % stages != 0 && (layers + 2) % stages != 0 &&
+        fullest * (stages - 1) < layers) {
+      c.layout.chunkLayers.assign(stages, int(fullest));
+      c.layout.chunkLayers.back() = int(layers - fullest * (stages - 1));
+    }
     // DeepSpeed's ZeRO-1 keeps 16-bit gradients whole and a 32-bit copy of its
     // partition beside master weights and moments.
     w.gradientBytes = 2;
     w.optimizerBytes = 16;
+    // BigScience gave embeddings a layer's room when it also began to sum
+    // gradients in 32 bits beside the 16-bit ones ("Rebalancing layers").
+    if (c.stack == "bigscience-2022" && stages > 1 && layers % stages != 0 &&
+        (layers + 2) % stages == 0)
+      w.gradientBytes = 6;
     w.pipelineBufferBytes =
         2.0 * double(c.layout.microBatch * p.sequence) * p.hidden;
   }
   if (c.precision.frozen)
     w.trainedFraction = 0.003; // rank-8 to rank-16 adapters
+  inferInterleaving(p, c);
   Expected<FeatureSourcePtr> source = sources.of(c.shape);
   if (!source)
     return makeError(p.run + ": " + toString(source.takeError()));

@@ -124,6 +124,17 @@ static std::vector<Sample> allTime(const Report &report) {
   return samples;
 }
 
+/// Those of `samples` whose source the constants were fitted to, or the others.
+static std::vector<Sample> ofSources(const std::vector<Sample> &samples,
+                                     const std::set<std::string> &fitted,
+                                     bool held) {
+  std::vector<Sample> out;
+  for (const Sample &s : samples)
+    if (fitted.count(s.source) != size_t(held))
+      out.push_back(s);
+  return out;
+}
+
 static std::vector<Sample> allMemory(const Report &report) {
   std::vector<Sample> samples;
   for (const Outcome &o : report.outcomes)
@@ -198,9 +209,18 @@ void tessera::printText(const Report &report, bool runs, raw_ostream &os) {
     }
     if (StringRef(section.title) == "source") {
       t.rule();
-      ErrorSummary s = bySource(allTime(report));
-      t.row({"all, weighed by source", std::to_string(s.runs),
-             percent(s.median), percent(s.p90), signedPercent(s.bias)});
+      auto add = [&](const char *what, const std::vector<Sample> &samples) {
+        if (samples.empty())
+          return;
+        ErrorSummary s = bySource(samples);
+        t.row({what, std::to_string(s.runs), percent(s.median), percent(s.p90),
+               signedPercent(s.bias)});
+      };
+      std::vector<Sample> all = allTime(report);
+      add("all, weighed by source", all);
+      add("sources that the constants were fitted to",
+          ofSources(all, report.fitted, false));
+      add("sources held out", ofSources(all, report.fitted, true));
     }
     t.print(os);
     os << '\n';
@@ -278,7 +298,13 @@ static json::Object toJson(const ErrorSummary &s) {
 
 json::Value tessera::toJson(const Report &report) {
   json::Object root;
-  root["step_time"] = ::toJson(bySource(allTime(report)));
+  std::vector<Sample> all = allTime(report);
+  root["step_time"] = ::toJson(bySource(all));
+  for (bool held : {false, true})
+    if (std::vector<Sample> part = ofSources(all, report.fitted, held);
+        !part.empty())
+      root[held ? "step_time_held_out" : "step_time_fitted"] =
+          ::toJson(bySource(part));
   if (std::vector<Sample> memory = allMemory(report); !memory.empty())
     root["memory"] = ::toJson(bySource(memory));
   for (const Section &section : sections(report)) {

@@ -5,6 +5,7 @@
 #include "Case.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
+#include <set>
 
 namespace tessera {
 
@@ -45,6 +46,8 @@ struct Report {
   std::vector<Outcome> outcomes;
   std::vector<std::pair<std::string, std::string>> skipped; ///< run, reason
   std::vector<SweepSummary> sweeps;
+  /// Sources that the constants were fitted to; the others are held out.
+  std::set<std::string> fitted;
 };
 
 void findSweeps(Report &report);

@@ -35,6 +35,30 @@ TEST(Constants, AChipFallsBackOnItsArchitecture) {
             ChipConstants().matmul16);
 }
 
+TEST(Constants, SayWhereTheyComeFrom) {
+  CostConstants c;
+  c.measuredChips = {"h100-sxm"};
+  c.measuredStacks = {"nemo"};
+  c.stacks["nemo"] = c.stacks["jax"] = {};
+  auto chip = [&](StringRef name) {
+    return c.originOf(cantFail(findChip(name)));
+  };
+  EXPECT_EQ(chip("h100"), "fitted to measured runs");
+  EXPECT_EQ(chip("h200"), "from hopper's family, not fitted");
+  EXPECT_EQ(chip("rtx-4090"), "priors for ada, nothing of it was measured");
+  EXPECT_EQ(c.originOf("nemo"), "fitted to measured runs");
+  EXPECT_EQ(c.originOf("jax"), "from its family, not fitted");
+  EXPECT_EQ(c.originOf("other"), "what all frameworks share, not fitted");
+  // Every chip of the table has numbers for its architecture, every framework
+  // its own, in what ships.
+  const CostConstants &d = defaultConstants();
+  for (const Chip &known : builtinChips())
+    EXPECT_TRUE(d.chips.count(nameOf(known.architecture).str())) << known.name;
+  for (const std::string &name : stackNames())
+    EXPECT_TRUE(d.stacks.count(name)) << name;
+  EXPECT_FALSE(d.measuredSources.empty());
+}
+
 TEST(Constants, RoundTripAndMistakes) {
   json::Value value = toJson(defaultConstants());
   CostConstants again = cantFail(readConstants(value, "x.json"));
@@ -48,6 +72,8 @@ TEST(Constants, RoundTripAndMistakes) {
             "'matmul16'?");
   EXPECT_EQ(error(R"({"chips": {"hopper": {"nic": -1}}})"),
             "x.json: chips: hopper: field 'nic' is negative");
+  EXPECT_EQ(error(R"({"measured": {"chips": [3]}})"),
+            "x.json: measured: field 'chips' should be a list of names");
   EXPECT_EQ(error(R"({"stacks": 3})"),
             "x.json: field 'stacks' should be an object, got 3");
 }

@@ -59,6 +59,51 @@ TEST_F(Ideal, MisalignedWidthIsSlower) {
   EXPECT_GT(odd, 1.5 * aligned);
 }
 
+// Rows of tokens are never contiguous: only the weight's two dimensions and
+// the heads' width have to be aligned.
+TEST_F(Ideal, TokensNeedNoAlignment) {
+  auto backward = [&](int64_t tokens) {
+    OpFeature op;
+    op.kernel = KernelClass::Matmul;
+    op.shape = {1, tokens, 4096, 4096};
+    op.forward.matmulFlops = 2 * tokens * 4096 * 4096;
+    op.backward.matmulFlops = 2 * op.forward.matmulFlops;
+    op.backward.bytesRead = 1;
+    return opTime(op, Direction::Backward, device);
+  };
+  EXPECT_NEAR(backward(4095) / backward(4096), 1.0, 0.01);
+}
+
+// Batches of products with odd rows leave the matrix units.
+TEST_F(Ideal, OddHeadsRunOnTheVectorUnits) {
+  double odd = matmulComputeTime({64, 2048, 2048, 108}, DataType::BF16, device);
+  EXPECT_GE(odd, 2.0 * 64 * 2048 * 2048 * 108 / chip.fp32);
+}
+
+// Measured on an H100 by XLA's authors (third_party/xla/xla/service/gpu/model/
+// matmul_interpolator_data.h, entries "sm_90"): TFLOP/s of bf16 products that
+// take 25 us or more. 0.80 of the data sheet is the most that others measured
+// (stas00/ml-engineering: 80.1 %), 2.5 us what starting a kernel costs.
+TEST(Measured, ProductsOnH100) {
+  Chip chip = llvm::cantFail(findChip("h100-sxm"));
+  ChipConstants constants;
+  constants.matmul16 = 0.80;
+  DeviceModel device{&chip, &constants};
+  const std::pair<MatmulShape, double> products[] = {
+      {{1, 2048, 4096, 4096}, 753.6}, {{1, 1024, 4096, 4096}, 738.5},
+      {{1, 4096, 1024, 2048}, 632.0}, {{2, 4096, 4096, 1024}, 693.0},
+      {{2, 2048, 1024, 4096}, 737.2}, {{2, 1024, 1024, 4096}, 649.6},
+      {{4, 2048, 2048, 512}, 542.3},  {{4, 4096, 2048, 2048}, 759.3},
+      {{4, 2048, 4096, 512}, 607.3},  {{2, 1024, 4096, 2048}, 714.6}};
+  for (auto [s, teraflops] : products) {
+    double measured = 2.0 * double(s.batch) * double(s.m) * double(s.n) *
+                      double(s.k) / (teraflops * 1e12);
+    double t = matmulComputeTime(s, DataType::BF16, device) + 2.5e-6;
+    EXPECT_NEAR(t / measured, 1.0, 0.06)
+        << s.batch << " " << s.m << " " << s.n << " " << s.k;
+  }
+}
+
 TEST_F(Ideal, MemoryLevels) {
   EXPECT_DOUBLE_EQ(memoryTime(1e9, device), 1e-3);
   EXPECT_DOUBLE_EQ(memoryTime(4e5, device), 2e-7); // within half of L2

@@ -108,6 +108,16 @@ TEST_F(Seconds, LayersTimesMicrobatches) {
   EXPECT_NEAR(seconds(l), 2 * 8 * 3, 1e-6); // no parameters, no reduction
 }
 
+// A host that waits for each kernel hides behind none.
+TEST_F(Seconds, BlockingLaunchesAddTheHostsTime) {
+  model.stack.hostPerLaunch = 0.25; // a block: one forward, one backward
+  Layout l;
+  double hidden = seconds(l);
+  model.traits.blockingLaunches = true;
+  EXPECT_NEAR(seconds(l), 8 * 8 * (3 + 2 * 0.25), 1e-6);
+  EXPECT_LT(hidden, 8 * 8 * 3.01);
+}
+
 TEST_F(Seconds, FullRecomputationAddsAForwardPass) {
   Layout l;
   l.recompute = RecomputeKind::Full;
