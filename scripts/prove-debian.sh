@@ -81,7 +81,11 @@ done
 apt-config dump 2>/dev/null | grep -E '^Acquire::(Check-Valid-Until|Check-Date|http)' >"$root/etc/apt/apt.conf.d/90host"
 cp -L /etc/resolv.conf "$root/etc/resolv.conf"
 mkdir -p "$root/usr/local/share/ca-certificates"
-cp -L /usr/local/share/ca-certificates/*.crt "$root/usr/local/share/ca-certificates/" 2>/dev/null
+cp -L /usr/local/share/ca-certificates/*.crt "$root/usr/local/share/ca-certificates/" 2>/dev/null &&
+  printf '[global]\ncert = /etc/ssl/certs/ca-certificates.crt\n' >"$root/etc/pip.conf"
+if [ -x "$root/usr/sbin/update-ca-certificates" ]; then chroot "$root" update-ca-certificates >/dev/null 2>&1; fi
+# debootstrap leaves out what an installed machine or a container has.
+printf '127.0.0.1 localhost\n::1 localhost\n' >"$root/etc/hosts"
 if [ -e "$root/root/tessera" ]; then
   git -C "$root/root/tessera" pull -q --ff-only "$here" HEAD || fail "git pull failed"
 else
@@ -162,6 +166,8 @@ for toolkit in "${toolkits[@]}"; do
 done
 
 if [ -n "$user" ]; then
+  # A user needs what a booted machine has there; root made do with the plain folder.
+  attach /dev/shm -t tmpfs tmpfs
   inside useradd -m builder && inside git clone -q --no-hardlinks /root/tessera "/home/builder/a folder" &&
     inside chown -R builder: /home/builder || fail "no user could be made"
   variables+=(HOME=/home/builder "BUILD_DIR=/home/builder/build of it")
