@@ -63,6 +63,9 @@ static constexpr DispatcherKind kDispatchers[] = {
 /// Virtual stages beyond this are a mistake, not a plan.
 static constexpr int kMostChunks = 1 << 16;
 
+/// More sequences than any step has.
+static constexpr int64_t kMostSamples = int64_t(1) << 31;
+
 /// The schedule that goes without saying.
 static ScheduleKind usualSchedule(const Layout &l) {
   return l.vpp > 1 ? ScheduleKind::Interleaved : ScheduleKind::OneFOneB;
@@ -201,6 +204,14 @@ static Error readEntry(StringRef name, StringRef value, bool hasValue,
   return readLayers(value, layout.chunkLayers);
 }
 
+/// Whoever multiplies the axes must not overflow.
+static Error checkProduct(const Layout &l) {
+  double gpus = double(l.dp) * l.tp * l.cp * l.pp;
+  if (gpus > std::numeric_limits<int>::max())
+    return makeError("layout: dp*tp*cp*pp is more GPUs than can be counted");
+  return Error::success();
+}
+
 Error tessera::parseLayoutEntries(StringRef text, Layout &layout,
                                   SmallVectorImpl<StringRef> *given) {
   SmallVector<StringRef> seen;
@@ -221,6 +232,11 @@ Error tessera::parseLayoutEntries(StringRef text, Layout &layout,
   if (layout.zeroStage > 3)
     return makeError("layout: 'zero' must be from 0 to 3, got " +
                      Twine(layout.zeroStage));
+  if (layout.microBatch > kMostSamples)
+    return makeError("layout: 'mb' must be from 1 to " + Twine(kMostSamples) +
+                     ", got " + Twine(layout.microBatch));
+  if (Error error = checkProduct(layout))
+    return error;
   if (given)
     given->append(seen.begin(), seen.end());
   return Error::success();
@@ -245,7 +261,6 @@ Error Layout::check() const {
     if (this->*e.field < e.least)
       return makeError("layout: '" + e.name + "' must be at least " +
                        Twine(e.least) + ", got " + Twine(this->*e.field));
-  constexpr int64_t kMostSamples = int64_t(1) << 31;
   if (microBatch < 1 || microBatch > kMostSamples)
     return makeError("layout: 'mb' must be from 1 to " + Twine(kMostSamples) +
                      ", got " + Twine(microBatch));
@@ -258,9 +273,8 @@ Error Layout::check() const {
   if (recomputeLayers > 0 && recompute != RecomputeKind::Full)
     return makeError("layout: 'recompute-layers' needs recompute=full, got " +
                      nameOf(recompute));
-  double gpus = double(dp) * tp * cp * pp;
-  if (gpus > std::numeric_limits<int>::max())
-    return makeError("layout: dp*tp*cp*pp is more GPUs than can be counted");
+  if (Error error = checkProduct(*this))
+    return error;
   if (shardGroup > dp || (shardGroup > 0 && dp % shardGroup != 0))
     return makeError("layout: 'shard' must divide dp = " + Twine(dp) +
                      ", got " + Twine(shardGroup));

@@ -1,8 +1,10 @@
 //===- Chip.cpp - looking chips up and reading them from JSON -------------===//
 #include "tessera/Hardware/Chip.h"
+#include "tessera/Support/Printable.h"
 #include "tessera/Support/Suggest.h"
 #include "tessera/Support/Table.h"
 #include "tessera/Support/Units.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 
 using namespace llvm;
@@ -180,6 +182,9 @@ static constexpr CountField kCounts[] = {
     {"nics_per_node", &Chip::nicsPerNode},
     {"compute_capability", &Chip::computeCapability}};
 
+/// What no chip goes beyond in any of the units above.
+static constexpr double kLeastRate = 1e-6, kMostRate = 1e9;
+
 json::Object tessera::toJson(const Chip &chip) {
   json::Object o{{"name", chip.name},
                  {"architecture", nameOf(chip.architecture)},
@@ -208,6 +213,9 @@ Expected<Chip> tessera::readChip(const JsonObject &o) {
   }
   if (Error e = o.read("name", c.name))
     return e;
+  c.name = printableName(c.name);
+  if (c.name.empty())
+    return makeError(o.location() + ": field 'name' should not be empty");
   if (Error e = o.read("architecture", architecture))
     return e;
   if (!architecture.empty()) {
@@ -225,15 +233,23 @@ Expected<Chip> tessera::readChip(const JsonObject &o) {
                        architecture + "'" + didYouMean(architecture, names));
   }
   for (const RateField &f : kRates) {
-    if (!o.raw().get(f.name) && f.needed && base.empty())
+    // Chips from before bf16 compute in fp16.
+    bool needed =
+        f.needed && !(f.value == &Chip::bf16 && o.raw().get("fp16_tflops"));
+    if (!o.raw().get(f.name) && needed && base.empty())
       return makeError(o.location() + ": field '" + f.name +
                        "' is missing (or name a built-in chip as \"base\")");
     double v = c.*f.value / f.unit;
     if (Error e = o.read(f.name, v))
       return e;
-    if (v < 0 || (f.needed && v == 0))
+    if (v < 0 || (needed && v == 0))
       return makeError(o.location() + ": field '" + f.name +
                        "' should be positive, got " + formatNumber(v, 3));
+    if (v != 0 && (v < kLeastRate || v > kMostRate))
+      return makeError(formatv("{0}: field '{1}' should lie between {2:e0} and "
+                               "{3:e0}, got {4:e3}",
+                               o.location(), f.name, kLeastRate, kMostRate, v)
+                           .str());
     c.*f.value = v * f.unit;
   }
   for (const CountField &f : kCounts) {
@@ -245,7 +261,7 @@ Expected<Chip> tessera::readChip(const JsonObject &o) {
       return e;
     if (v < 1 || v > 1000000)
       return makeError(o.location() + ": field '" + f.name +
-                       "' should be at least 1, got " + Twine(v));
+                       "' should lie between 1 and 1000000, got " + Twine(v));
     c.*f.value = static_cast<int>(v);
   }
   if (Error e = o.read("nvswitch", c.nvSwitch))

@@ -7,6 +7,8 @@
 using namespace llvm;
 using namespace tessera;
 
+static constexpr int64_t kMostGPUs = 1000000;
+
 int Cluster::domainSize() const {
   return std::max(1, std::min(network.nvlinkDomain, numGPUs()));
 }
@@ -81,10 +83,10 @@ Expected<Cluster> tessera::parseCluster(StringRef spec) {
              gpus < 1) {
     return bad();
   }
-  if (static_cast<int64_t>(nodes) * gpus > 1000000)
+  if (static_cast<int64_t>(nodes) * gpus > kMostGPUs)
     return makeError("'" + spec + "' has " +
                      Twine(static_cast<int64_t>(nodes) * gpus) +
-                     " GPUs; at most 1000000 are supported");
+                     " GPUs; at most " + Twine(kMostGPUs) + " are supported");
   return makeCluster(*chip, nodes, gpus);
 }
 
@@ -102,6 +104,9 @@ Expected<Cluster> tessera::readCluster(const JsonObject &o) {
       return makeError(o.location() + ": " + toString(found.takeError()));
     chip = *found;
   } else {
+    if (!chipValue->getAsObject())
+      return makeError(o.location() +
+                       ": field 'chip' should be a name or an object");
     auto child = o.child("chip");
     if (!child)
       return child.takeError();
@@ -125,6 +130,10 @@ Expected<Cluster> tessera::readCluster(const JsonObject &o) {
     return e;
   if (Error e = count("gpus_per_node", gpus))
     return e;
+  if (int64_t(nodes) * gpus > kMostGPUs)
+    return makeError(o.location() + ": 'nodes' times 'gpus_per_node' is " +
+                     Twine(int64_t(nodes) * gpus) + " GPUs; at most " +
+                     Twine(kMostGPUs) + " are supported");
   Cluster c = makeCluster(chip, nodes, gpus);
   if (Error e = count("nvlink_domain", c.network.nvlinkDomain))
     return e;
@@ -136,21 +145,22 @@ Expected<Cluster> tessera::readCluster(const JsonObject &o) {
     const char *name;
     double *value;
     double unit;
-    double least;
+    double least, most;
   };
   const Field fields[] = {
-      {"nic_gbps", &c.network.nicBandwidth, 1e9, 1e-3},
-      {"nvlink_latency_us", &c.network.nvlinkLatency, 1e-6, 0},
-      {"nic_latency_us", &c.network.nicLatency, 1e-6, 0},
-      {"spine_oversubscription", &c.network.spineOversubscription, 1, 1}};
+      {"nic_gbps", &c.network.nicBandwidth, 1e9, 1e-3, 1e9},
+      {"nvlink_latency_us", &c.network.nvlinkLatency, 1e-6, 0, 1e6},
+      {"nic_latency_us", &c.network.nicLatency, 1e-6, 0, 1e6},
+      {"spine_oversubscription", &c.network.spineOversubscription, 1, 1, 1e6}};
   for (const Field &f : fields) {
     double v = *f.value / f.unit;
     if (Error e = o.read(f.name, v))
       return e;
-    if (v < f.least)
+    if (v < f.least || v > f.most)
       return makeError(o.location() + ": field '" + f.name +
-                       "' should be at least " + formatNumber(f.least, 3) +
-                       ", got " + formatNumber(v, 3));
+                       "' should lie between " + formatNumber(f.least, 3) +
+                       " and " + formatNumber(f.most, 0) + ", got " +
+                       formatNumber(v, 3));
     *f.value = v * f.unit;
   }
   if (Error e = o.read("rail_optimized", c.network.railOptimized))

@@ -8,6 +8,12 @@
 using namespace llvm;
 
 Expected<std::string> tessera::readFile(StringRef path) {
+  // Some devices never end.
+  sys::fs::file_status status;
+  if (path != "-" && !sys::fs::status(path, status) &&
+      (status.type() == sys::fs::file_type::character_file ||
+       status.type() == sys::fs::file_type::block_file))
+    return makeError("cannot read '" + path + "': it is a device");
   auto buffer = MemoryBuffer::getFileOrSTDIN(path, /*IsText=*/true);
   if (!buffer)
     return makeError("cannot read '" + path +

@@ -12,8 +12,7 @@ using namespace tessera;
 /// LLVM's parser recurses, and a deep enough text would overflow the stack.
 static constexpr unsigned kDeepestJson = 200;
 
-/// The byte at which the text is nested deeper than allowed.
-static std::optional<size_t> findTooDeep(StringRef text) {
+std::optional<size_t> tessera::findTooDeep(StringRef text) {
   unsigned depth = 0;
   bool quoted = false;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -33,6 +32,10 @@ static std::optional<size_t> findTooDeep(StringRef text) {
 }
 
 Expected<json::Value> tessera::parseJson(StringRef text, StringRef what) {
+  // Editors of some systems begin a file with a byte order mark.
+  text.consume_front("\xEF\xBB\xBF");
+  if (text.trim().empty())
+    return makeError(what + ": is empty, expected JSON");
   if (std::optional<size_t> byte = findTooDeep(text))
     return makeError(what + ": nested deeper than " + Twine(kDeepestJson) +
                      " levels at byte " + Twine(*byte));

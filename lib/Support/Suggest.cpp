@@ -9,6 +9,8 @@
 using namespace llvm;
 
 StringRef tessera::nearestName(StringRef name, ArrayRef<StringRef> candidates) {
+  if (name.empty())
+    return StringRef();
   std::string typed = name.lower();
   StringRef best;
   double bestScore = 0.0;

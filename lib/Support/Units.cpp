@@ -17,6 +17,10 @@ struct Unit {
 };
 } // namespace
 
+/// Nothing that is asked for lies beyond, and products of a few do not
+/// overflow.
+static constexpr double kLeastQuantity = 1e-12, kMostQuantity = 1e36;
+
 /// Splits "1.5 TiB" into a number and one of `units` (compared without case).
 static Expected<double> parseQuantity(StringRef text, ArrayRef<Unit> units,
                                       StringRef what, StringRef example) {
@@ -45,9 +49,15 @@ static Expected<double> parseQuantity(StringRef text, ArrayRef<Unit> units,
     return makeError("'" + text + "' is negative; expected " + what + " like " +
                      example);
   StringRef unit = s.drop_front(end).trim();
-  for (const Unit &u : units)
-    if (unit.equals_insensitive(u.name))
-      return number * u.factor;
+  for (const Unit &u : units) {
+    if (!unit.equals_insensitive(u.name))
+      continue;
+    double value = number * u.factor;
+    if (value != 0 && (value < kLeastQuantity || value > kMostQuantity))
+      return makeError("'" + text + "' is out of range; expected " + what +
+                       " like " + example);
+    return value;
+  }
   std::string names;
   for (const Unit &u : units)
     if (!u.name.empty())

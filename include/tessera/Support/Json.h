@@ -16,6 +16,10 @@
 
 namespace tessera {
 
+/// The byte at which brackets of JSON or MLIR text are nested deeper than a
+/// parser that recurses should be given.
+std::optional<size_t> findTooDeep(llvm::StringRef text);
+
 /// Parses text; `what` names the file in the message.
 llvm::Expected<llvm::json::Value> parseJson(llvm::StringRef text,
                                             llvm::StringRef what);

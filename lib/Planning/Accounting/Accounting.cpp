@@ -2,6 +2,7 @@
 #include "Accounting.h"
 #include "tessera/Support/Error.h"
 #include "tessera/Support/Units.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 #include <cmath>
 
@@ -13,7 +14,8 @@ ModelState tessera::modelState(double parameters) {
 }
 
 int64_t tessera::minimumGPUs(double bytes, double bytesPerGPU) {
-  return std::max<int64_t>(1, int64_t(std::ceil(bytes / bytesPerGPU)));
+  double gpus = std::ceil(bytes / bytesPerGPU);
+  return int64_t(std::clamp(gpus, 1.0, 1e18));
 }
 
 Expected<TrainingCost> tessera::trainingCost(const TrainingRun &r) {
@@ -44,8 +46,10 @@ Expected<TrainingCost> tessera::trainingCost(const TrainingRun &r) {
   else
     c.mfu = 6 * r.parameters * r.tokensPerSecondPerGPU / r.peak;
   if (c.mfu > 1)
-    return makeError("that is " + formatPercent(c.mfu) +
-                     " of the peak; at most 100 % is possible");
+    return makeError("that is " +
+                     (c.mfu < 1e6 ? formatPercent(c.mfu) + " of"
+                                  : formatv("{0:e1} times", c.mfu).str()) +
+                     " the peak; at most 100 % is possible");
   c.gpuHours = secondsAtPeak / c.mfu / 3600;
   c.tokensPerSecondPerGPU = c.mfu * r.peak / (6 * r.parameters);
   if (r.gpus > 0)

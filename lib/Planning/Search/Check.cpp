@@ -27,6 +27,11 @@ static std::string reasonAgainst(const PlanProblem &p,
   Expected<Layout> layout = layoutFrom(fixed, p.gpus());
   if (!layout)
     return toString(layout.takeError());
+  // What goes without saying beside a choice is not what is wrong with it.
+  if (layout->recomputeLayers > 0 && !fixed.get(Choice::Recompute))
+    layout->recompute = RecomputeKind::Full;
+  if (layout->shardGroup > 0 && !fixed.get(Choice::Zero))
+    layout->zeroStage = 3;
   if (!fixed.get(Choice::SequenceParallel))
     layout->sequenceParallel = p.shape.experts && layout->tp > 1;
   std::string why;
@@ -68,17 +73,26 @@ static Error contradiction(const PlanProblem &p) {
   return noLayout(p, p.fixed, all, "cannot hold together");
 }
 
-Error PlanProblem::check() const {
-  auto atLeastOne = [](StringRef what, int64_t value) -> Error {
-    if (value >= 1)
-      return Error::success();
-    return makeError(what + " must be at least 1, got " + Twine(value));
+Error PlanProblem::checkSizes() const {
+  auto range = [](StringRef what, int64_t value, int64_t most) -> Error {
+    if (value < 1)
+      return makeError(what + " must be at least 1, got " + Twine(value));
+    if (value > most)
+      return makeError(what + " must be at most " + Twine(most) + ", got " +
+                       Twine(value));
+    return Error::success();
   };
-  if (Error e = atLeastOne("the sequence", workload.sequence))
+  if (Error e = range("the sequence", workload.sequence, kLongestSequence))
     return e;
-  if (Error e = atLeastOne("the global batch", workload.globalBatch))
+  if (Error e = range("the global batch", workload.globalBatch, kLargestBatch))
     return e;
-  if (Error e = atLeastOne("the number of layers", shape.layers))
+  if (Error e = range("the number of layers", shape.layers, kMostLayers))
+    return e;
+  return Error::success();
+}
+
+Error PlanProblem::check() const {
+  if (Error e = checkSizes())
     return e;
   if (positions > 0 && shape.learnedPositions && workload.sequence > positions)
     return makeError("a sequence of " + Twine(workload.sequence) +
@@ -91,6 +105,16 @@ Error PlanProblem::check() const {
   if (expertSkew > 1.0 && !shape.experts)
     return makeError("an expert load skew is given, but the model has no "
                      "experts");
+  // A token's choices are distinct, so no expert gets more than every token.
+  if (shape.experts &&
+      expertSkew * double(shape.topk) > double(shape.experts) * (1 + 1e-9))
+    return makeError(
+        "an expert load skew of " + formatNumber(expertSkew, 3) +
+        " is not possible: with " + Twine(shape.topk) + " of " +
+        Twine(shape.experts) +
+        " experts for each token no rank gets more than " +
+        formatNumber(double(shape.experts) / double(shape.topk), 3) +
+        " times the mean");
   if (!(memoryLimit > 0))
     return makeError("the memory limit must be positive, got " +
                      formatBytes(memoryLimit));

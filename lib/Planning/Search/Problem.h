@@ -17,6 +17,12 @@
 
 namespace tessera {
 
+/// Beyond these a question is a slip of the keyboard, and products of sizes
+/// would no longer be exact.
+constexpr int64_t kLongestSequence = int64_t(1) << 30;
+constexpr int64_t kLargestBatch = int64_t(1) << 31;
+constexpr int64_t kMostLayers = 10000;
+
 struct PlanProblem {
   std::string name; ///< of the model
   ModelShape shape;
@@ -44,6 +50,8 @@ struct PlanProblem {
 
   int64_t gpus() const { return model.cluster.numGPUs(); }
 
+  /// Are sequence, batch and layers sizes that features can be made of?
+  llvm::Error checkSizes() const;
   /// Is the question legal: sizes, ranges, and constraints that do not
   /// contradict the model, the cluster or each other (the message names the
   /// two). Says nothing about memory.

@@ -1,6 +1,7 @@
 //===- Csv.cpp - comma-separated values with a header ---------------------===//
 #include "Csv.h"
 #include "tessera/Support/Error.h"
+#include "llvm/Support/JSON.h"
 
 using namespace llvm;
 using namespace tessera;
@@ -12,6 +13,12 @@ StringRef CsvTable::field(size_t row, StringRef column) const {
 
 Expected<CsvTable> tessera::parseCsv(StringRef text, StringRef name) {
   CsvTable table;
+  text.consume_front("\xEF\xBB\xBF");
+  size_t offset = 0;
+  if (!json::isUTF8(text, &offset) || text.contains('\0'))
+    return makeError(name + ":" +
+                     Twine(text.take_front(offset).count('\n') + 1) +
+                     ": is no text in UTF-8");
   std::vector<std::string> row;
   std::string field;
   unsigned line = 1, begin = 1;
@@ -22,7 +29,9 @@ Expected<CsvTable> tessera::parseCsv(StringRef text, StringRef name) {
     if (table.header.empty()) {
       table.header = row;
       for (size_t i = 0; i < row.size(); ++i)
-        table.columns[row[i]] = i;
+        if (!table.columns.try_emplace(row[i], i).second)
+          return makeError(name + ":" + Twine(begin) + ": column '" + row[i] +
+                           "' is there twice");
     } else if (row.size() == table.header.size()) {
       table.rows.push_back(row);
       table.lines.push_back(begin);

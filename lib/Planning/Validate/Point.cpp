@@ -2,6 +2,7 @@
 #include "Point.h"
 #include "tessera/Support/Error.h"
 #include "tessera/Support/Suggest.h"
+#include <cmath>
 
 using namespace llvm;
 using namespace tessera;
@@ -94,7 +95,7 @@ Expected<std::vector<Point>> tessera::readPoints(StringRef text,
         {"global_batch", &p.globalBatch}};
     auto number = [&](StringRef column, double &out) -> Error {
       StringRef s = at(column).trim();
-      if (!s.empty() && s.getAsDouble(out))
+      if (!s.empty() && (s.getAsDouble(out) || !std::isfinite(out)))
         return fail(column, "expected a number, got '" + s + "'");
       return Error::success();
     };
@@ -102,8 +103,11 @@ Expected<std::vector<Point>> tessera::readPoints(StringRef text,
       double v = double(*out);
       if (Error e = number(column, v))
         return e;
-      if (v != double(int64_t(v)) || v < -1 || v > 1e12)
-        return fail(column, "expected a count, got '" + at(column) + "'");
+      // A stage of -1 is one that the source does not state.
+      double least = column == "zero_stage" ? -1 : 0;
+      if (!(v >= least && v <= 1e12) || v != std::floor(v))
+        return fail(column,
+                    "expected a count, got '" + at(column).trim() + "'");
       *out = int64_t(v);
     }
     if (Error e = number("params_B", p.paramsB))

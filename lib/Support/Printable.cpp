@@ -1,0 +1,26 @@
+//===- Printable.cpp - names of others' making, fit for a terminal --------===//
+#include "tessera/Support/Printable.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/JSON.h"
+
+using namespace llvm;
+
+std::string tessera::printable(StringRef text) {
+  std::string valid = json::isUTF8(text) ? text.str() : json::fixUTF8(text);
+  std::string out;
+  for (char c : valid) {
+    unsigned char byte = static_cast<unsigned char>(c);
+    if ((byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7F)
+      out += "\\x" + utohexstr(byte, /*LowerCase=*/true, /*Width=*/2);
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::string tessera::printableName(StringRef text) {
+  std::string out;
+  for (char c : printable(text))
+    out += c == '\n' ? "\\n" : c == '\t' ? "\\t" : std::string(1, c);
+  return out;
+}
