@@ -15,8 +15,9 @@ using namespace tessera;
 namespace {
 struct Flags {
   cl::OptionCategory category{"tessera compile"};
-  cl::opt<std::string> model{cl::Positional, cl::cat(category),
-                             cl::desc("MODEL (folder, config.json or .mlir)")};
+  cl::opt<std::string> model{
+      cl::Positional, cl::cat(category),
+      cl::desc("MODEL (folder, config.json, .mlir or shipped name)")};
   cl::opt<std::string> mesh{
       "mesh", cl::init("dp=1,tp=1"), cl::cat(category),
       cl::value_desc("dp=2,tp=2"),
@@ -28,20 +29,23 @@ struct Flags {
   cl::opt<int64_t> sequence{"seq", cl::init(0), cl::cat(category),
                             cl::desc("Tokens in a row (default: the model's)")};
   cl::opt<int64_t> batch{"batch", cl::init(1), cl::cat(category),
-                         cl::desc("Rows of tokens, of all ranks together")};
+                         cl::desc("Rows of tokens, of all ranks together "
+                                  "(default 1)")};
   cl::opt<std::string> dtype{
       "dtype", cl::cat(category), cl::value_desc("f32|bf16"),
       cl::desc("Element type (default: the checkpoint's)")};
   cl::list<std::string> chips{
       "chip", cl::CommaSeparated, cl::cat(category),
       cl::value_desc("sm_80,..."),
-      cl::desc("Compute capabilities to compile for (default sm_80,sm_90)")};
+      cl::desc("Compute capabilities to compile for, A100 sm_80, H100 sm_90 "
+               "(default: both)")};
   cl::opt<std::string> sequenceParallel{
       "sequence-parallel", cl::init("auto"), cl::cat(category),
       cl::value_desc("auto|on|off"),
       cl::desc("Split the residual stream over the sequence")};
   cl::opt<bool> virtualGpu{"virtual", cl::init(true), cl::cat(category),
-                           cl::desc("Compile for the virtual GPU too")};
+                           cl::desc("Compile for the virtual GPU too (default: "
+                                    "true)")};
   cl::opt<std::string> virtualCpu{
       "virtual-cpu", cl::init("native"), cl::cat(category),
       cl::value_desc("native|x86-64-v3|..."),

@@ -98,6 +98,13 @@ int tessera::clustersCommand(int argc, char **argv) {
 
 int tessera::phasesCommand(int argc, char **argv) {
   bool asJson = argc > 1 && StringRef(argv[1]) == "--json";
+  if (argc > 1 &&
+      (StringRef(argv[1]) == "--help" || StringRef(argv[1]) == "-h")) {
+    outs() << "usage: tessera phases [--json]\n\n"
+              "Lists the phases of the compiler, as --compile-to and "
+              "--compile-from name them.\n";
+    return 0;
+  }
   if (argc > 1 && !asJson)
     return usage("'tessera phases' takes --json or nothing");
   if (!asJson) {

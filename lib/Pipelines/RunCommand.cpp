@@ -14,9 +14,12 @@ using namespace tessera;
 int tessera::runProgramCommand(int argc, char **argv) {
   constexpr StringLiteral help =
       "usage: tessera run [-n RANKS] PROGRAM [OPTION...]\n\n"
-      "Starts RANKS (default 1) processes of an executable on this machine. "
-      "The\n"
-      "options after PROGRAM are the program's; 'PROGRAM --help' shows them.\n";
+      "Starts RANKS (default 1) processes of an executable on this machine; "
+      "RANKS\n"
+      "must be that of its mesh. The options after PROGRAM are the program's:\n"
+      "--tokens FILE, --output FILE, --device, --check, --time, ...; 'PROGRAM "
+      "--help'\n"
+      "lists them, 'PROGRAM --describe' shows mesh, memory and kernels.\n";
   int ranks = 1, at = 1;
   for (; at < argc; ++at) {
     StringRef argument = argv[at];

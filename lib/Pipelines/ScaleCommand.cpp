@@ -27,7 +27,8 @@ struct ScaleFlags {
       "peak", cl::cat(category), cl::value_desc("FLOP/s"),
       cl::desc("Peak of one GPU (989e12), instead of --chip")};
   cl::opt<double> mfu{"mfu", cl::init(0.4), cl::cat(category),
-                      cl::desc("Model FLOPs utilisation, for --gpu-hours")};
+                      cl::desc("Model FLOPs utilisation, for --gpu-hours "
+                               "(default: 0.4)")};
   cl::opt<std::string> parameters{"params", cl::cat(category),
                                   cl::desc("Fix the model size (7B)")};
   cl::opt<std::string> tokens{"tokens", cl::cat(category),
@@ -74,8 +75,8 @@ int tessera::scaleCommand(int argc, char **argv) {
     peak = chip->peak(DataType::BF16);
   }
   if (hours && !peak)
-    return fail("--gpu-hours needs the GPU: --chip a100-80g-sxm, or --peak, "
-                "its FLOP/s");
+    return fail("--gpu-hours needs the GPU: --chip h100-sxm, or --peak, its "
+                "FLOP/s");
   if (peak && !hours)
     return fail("--chip and --peak go with --gpu-hours, which is not given");
   if (flags.mfu <= 0 || flags.mfu > 1)
@@ -89,6 +90,10 @@ int tessera::scaleCommand(int argc, char **argv) {
     return fail("give a budget: --flops, --gpu-hours with --chip, or --params "
                 "with --tokens");
   options.budget.flops = *flops;
+  if (hours)
+    options.budgetFrom = formatCount(*hours) + " GPU-hours of " +
+                         formatNumber(*peak / 1e12, 0) + " TFLOP/s at " +
+                         formatPercent(flags.mfu) + " MFU (--mfu)";
   options.budget.inferenceTokens = inference.value_or(0);
   options.budget.tokensPerParameter = flags.ratio;
   options.json = flags.json;

@@ -70,6 +70,8 @@ llvm::Expected<std::vector<Recommendation>> recommend(const Budget &budget);
 
 struct ScaleOptions {
   Budget budget;
+  /// What the budget was computed from, "" where it was given as FLOPs.
+  std::string budgetFrom;
   bool json = false;
   bool details = false; ///< JSON with the plot as SVG
   std::string plot; ///< SVG file, "" for none

@@ -152,11 +152,10 @@ static void printEstimate(const Estimate &e, raw_ostream &out) {
         "  counted, attention over all " + std::to_string(e.sequence) +
             " positions");
   if (e.graph)
-    row("", formatCount(*e.graph),
-        "  counted on the graph, with its masks");
+    row("", formatCount(*e.graph), "  counted on the graph, with its masks");
   t.rule();
   row("training state", formatNumber(e.state.total() / 1e9, 1) + " GB",
-      "  16 bytes a parameter, activations apart");
+      "  16 bytes a parameter (18 in plan), activations apart");
   row("  weights", formatNumber(e.state.weights / 1e9, 1) + " GB", "  16 bits");
   row("  gradients", formatNumber(e.state.gradients / 1e9, 1) + " GB",
       "  16 bits");

@@ -112,6 +112,8 @@ llvm::Error runScale(const ScaleOptions &options, llvm::raw_ostream &os) {
   if (inference)
     os << ", serving " << formatCount(options.budget.inferenceTokens)
        << " tokens";
+  if (!options.budgetFrom.empty())
+    os << " (" << options.budgetFrom << ")";
   os << "\n\n";
   TextTable table;
   table.column("law", TextTable::Align::Left)

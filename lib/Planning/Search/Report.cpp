@@ -45,26 +45,44 @@ void tessera::printBreakdown(const Candidate &c, raw_ostream &out) {
   table.print(out);
 }
 
+/// `text` as lines of at most `width`, broken at blanks.
+static std::vector<std::string> wrapped(StringRef text, size_t width) {
+  std::vector<std::string> lines(1);
+  SmallVector<StringRef> words;
+  text.split(words, ' ');
+  for (StringRef word : words) {
+    if (!lines.back().empty() && lines.back().size() + 1 + word.size() > width)
+      lines.emplace_back();
+    lines.back() += (lines.back().empty() ? "" : " ") + word.str();
+  }
+  return lines;
+}
+
 static void printRanking(const PlanReport &r, raw_ostream &out) {
   const PlanProblem &p = r.session.problem;
   TextTable table;
   table.column("")
-      .column("layout", Align::Left, /*mayShrink=*/false)
       .column("step")
       .column("slower by")
       .column("tokens/s/GPU")
       .column("MFU")
-      .column("GiB/GPU");
+      .column("GiB/GPU")
+      .column("layout", Align::Left, /*mayShrink=*/false);
+  // What the numbers leave of a line; a longer layout goes on below.
+  constexpr int kNumbers = 54, kLeast = 24;
+  int room = std::max(kLeast, int(terminalWidth()) - kNumbers);
   double best = r.result.ranked.front().step.seconds;
   int rank = 0;
   for (const Candidate &c : r.result.ranked) {
     double slower = c.step.seconds / best - 1;
-    table.row({std::to_string(++rank), c.layout.str(),
-               formatDuration(c.step.seconds),
+    std::vector<std::string> layout = wrapped(c.layout.str(), size_t(room));
+    table.row({std::to_string(++rank), formatDuration(c.step.seconds),
                rank == 1 ? "" : formatPercent(slower),
                formatNumber(tokensPerSecond(c, p) / double(p.gpus()), 0),
                formatPercent(modelFlopsUtilisation(c, p)),
-               formatNumber(c.memory.total() / kGiB, 1)});
+               formatNumber(c.memory.total() / kGiB, 1), layout.front()});
+    for (const std::string &more : ArrayRef(layout).drop_front())
+      table.row({"", "", "", "", "", "", "  " + more});
   }
   table.print(out);
 }

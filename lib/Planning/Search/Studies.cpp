@@ -121,6 +121,16 @@ std::vector<Candidate> tessera::paretoFront(const PlanProblem &problem,
   return front;
 }
 
+/// `layout` with the overlap switches of `switches`.
+static Layout withSwitchesOf(Layout layout, const Layout &switches) {
+  layout.overlapGradients = switches.overlapGradients;
+  layout.overlapParameters = switches.overlapParameters;
+  layout.overlapTensorParallel = switches.overlapTensorParallel;
+  layout.overlapExperts = switches.overlapExperts;
+  layout.overlapPipeline = switches.overlapPipeline;
+  return layout;
+}
+
 std::vector<Change> tessera::singleChanges(const PlanProblem &problem,
                                            const Candidate &own, bool fits,
                                            int limit) {
@@ -140,8 +150,24 @@ std::vector<Change> tessera::singleChanges(const PlanProblem &problem,
       {"the dispatcher", {Choice::Dispatcher}},
   };
   std::vector<Change> out;
+  auto better = [&](const Candidate &c) {
+    return c.memory.total() <= problem.memoryLimit &&
+           (!fits || c.step.seconds < own.step.seconds * (1 - 1e-3));
+  };
+  Layout overlapped =
+      withStackSwitches(withSwitchesOf(own.layout, {}), problem.model.traits);
+  overlapped.overlapExperts = own.layout.overlapExperts;
+  if (overlapped != own.layout) {
+    Candidate c = evaluate(problem, ModelProvider(problem), overlapped);
+    if (better(c))
+      out.push_back({"overlap", std::move(c)});
+  }
   for (const auto &[what, choices] : groups) {
     PlanProblem p = problem;
+    // Searched under the switches that are off where traits can say so; the
+    // answer has all of them in any case.
+    p.model.traits.overlapTensorParallel &= own.layout.overlapTensorParallel;
+    p.model.traits.overlapGradients &= own.layout.overlapGradients;
     for (int i = 0; i < kNumChoices; ++i) {
       auto choice = static_cast<Choice>(i);
       // A number of layers means something else in other chunks.
@@ -155,8 +181,12 @@ std::vector<Change> tessera::singleChanges(const PlanProblem &problem,
     if (fits)
       options.incumbent = own.step.seconds * (1 - 1e-3);
     PlanResult r = solve(p, ModelProvider(p), options);
-    if (!r.ranked.empty())
-      out.push_back({what, std::move(r.ranked.front())});
+    if (r.ranked.empty())
+      continue;
+    Layout kept = withSwitchesOf(r.ranked.front().layout, own.layout);
+    Candidate c = evaluate(problem, ModelProvider(problem), kept);
+    if (better(c))
+      out.push_back({what, std::move(c)});
   }
   llvm::sort(out, [](const Change &a, const Change &b) {
     return a.result.step.seconds < b.result.step.seconds;

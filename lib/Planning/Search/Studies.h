@@ -38,7 +38,8 @@ std::vector<Sensitivity> sensitivity(const PlanProblem &problem,
 std::vector<Candidate> paretoFront(const PlanProblem &problem,
                                    const Candidate &fastest, int limit = 10);
 
-/// What one choice would bring, the others kept.
+/// What one choice (or all overlap that the software has) would bring, the
+/// others kept.
 struct Change {
   std::string what; ///< "vpp"
   Candidate result;

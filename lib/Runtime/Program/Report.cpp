@@ -112,6 +112,8 @@ std::string reportText(const Manifest &manifest, const ProgramOptions &options,
   if (!manifest.mesh.empty())
     out << " (" << manifest.meshText() << ")";
   out << ", " << result.device << "\n";
+  if (options.check)
+    out << "checked: no race, bad access or missing wait\n";
   if (options.time) {
     const auto &ms = result.milliseconds;
     out << "time " << digits(*std::min_element(ms.begin(), ms.end()), "%.3f")

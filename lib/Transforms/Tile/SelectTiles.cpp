@@ -39,7 +39,8 @@ static std::optional<ChipLimits> commonLimits(ArrayRef<std::string> chips,
       limits = chipLimits(capability);
     if (!limits) {
       why = llvm::formatv("unknown chip '{0}', expected one like sm_80 or "
-                          "sm_90",
+                          "sm_90, a compute capability (A100: sm_80, H100: "
+                          "sm_90)",
                           chip)
                 .str();
       return std::nullopt;
