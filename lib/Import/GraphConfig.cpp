@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/GraphConfig.h"
+#include "lib/Import/Architectures.h"
 
 #include "tessera/Import/Import.h"
 #include "tessera/Support/Error.h"
@@ -443,7 +444,8 @@ void GraphReader::readFacts(ImportOptions &options) {
   if (auto name = facts.getAs<StringAttr>("architecture"))
     config.architecture = name.str();
   if (auto positions = facts.getAs<IntegerAttr>("positions"))
-    config.maxPositions = std::max(config.maxPositions, positions.getInt());
+    config.maxPositions = std::max(
+        config.maxPositions, positions.getValue().trySExtValue().value_or(0));
 }
 
 bool GraphReader::read(ModelConfig &out, ImportOptions &options) {
@@ -468,6 +470,11 @@ bool GraphReader::read(ModelConfig &out, ImportOptions &options) {
       return fail("layers are not called in order: expected first " +
                   llvm::Twine(config.layers) + ", got " +
                   llvm::Twine(call.getFirst()));
+    if (int64_t(call.getCount()) < 1 ||
+        int64_t(call.getCount()) > kMaxLayers - config.layers)
+      return fail("@" + call.getBlock() + " is called for " +
+                  llvm::Twine(int64_t(call.getCount())) +
+                  " layers; a model has from 1 to " + llvm::Twine(kMaxLayers));
     if (seen.try_emplace(call.getBlock(), true).second)
       readBlock(block);
     int64_t window = 0;

@@ -8,6 +8,7 @@
 
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 
 #include <set>
@@ -323,6 +324,27 @@ static std::string readDtype(const ConfigReader &reader) {
   return dtype.str();
 }
 
+static void checkSize(const ConfigReader &reader, const ModelConfig &config) {
+  double total = 0, largest = 0;
+  std::string name;
+  config.forEachParameter([&](const ParameterRef &parameter) {
+    double elements = parameter.isLayered() ? config.layersOf(parameter) : 1;
+    for (int64_t size : parameter.shape)
+      elements *= double(size);
+    total += elements;
+    if (elements > largest) {
+      largest = elements;
+      name = parameter.symbol;
+    }
+  });
+  if (!(total <= kMostParameters))
+    reader.fail(
+        llvm::formatv("the sizes make {0:e2} parameters, more than {1:e2}; "
+                      "most of them are those of '{2}'",
+                      total, kMostParameters, name)
+            .str());
+}
+
 llvm::Expected<ModelConfig>
 tessera::parseModelConfig(const llvm::json::Value &json, StringRef path) {
   std::string where = ("'" + path + "'").str();
@@ -339,6 +361,8 @@ tessera::parseModelConfig(const llvm::json::Value &json, StringRef path) {
       reader.failField("quantization_config",
                        "is there: quantized models are not supported");
     architecture->read(reader, config);
+    if (failure.empty())
+      checkSize(reader, config);
   }
   if (!failure.empty())
     return makeError(failure);
@@ -346,7 +370,11 @@ tessera::parseModelConfig(const llvm::json::Value &json, StringRef path) {
 }
 
 llvm::Expected<std::string> tessera::findModelConfig(StringRef path) {
-  if (!llvm::sys::fs::exists(path)) {
+  llvm::sys::fs::file_status status;
+  std::error_code code = llvm::sys::fs::status(path, status);
+  if (code && code != std::errc::no_such_file_or_directory)
+    return makeError("cannot read model '" + path + "': " + code.message());
+  if (code) {
     std::vector<StringRef> names;
     for (const ShippedModel &model : getShippedModels())
       names.push_back(model.name);

@@ -9,6 +9,7 @@
 #include "dialects/Tessera/TesseraDialect.h"
 #include "tessera/Support/Error.h"
 #include "tessera/Support/File.h"
+#include "tessera/Support/Json.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
@@ -25,18 +26,29 @@ static std::optional<llvm::json::Value> toJson(Attribute attribute) {
   using Maybe = std::optional<llvm::json::Value>;
   return llvm::TypeSwitch<Attribute, Maybe>(attribute)
       .Case<BoolAttr>([](BoolAttr a) -> Maybe { return a.getValue(); })
-      .Case<IntegerAttr>([](IntegerAttr a) -> Maybe { return a.getInt(); })
-      .Case<FloatAttr>(
-          [](FloatAttr a) -> Maybe { return a.getValueAsDouble(); })
-      .Case<StringAttr>(
-          [](StringAttr a) -> Maybe { return a.getValue().str(); })
+      .Case<IntegerAttr>([](IntegerAttr a) -> Maybe {
+        std::optional<int64_t> value = a.getType().isUnsignedInteger()
+                                           ? std::nullopt
+                                           : a.getValue().trySExtValue();
+        return value ? Maybe(*value) : std::nullopt;
+      })
+      .Case<FloatAttr>([](FloatAttr a) -> Maybe {
+        // JSON has no other numbers.
+        if (!a.getValue().isFinite())
+          return std::nullopt;
+        return a.getValueAsDouble();
+      })
+      .Case<StringAttr>([](StringAttr a) -> Maybe {
+        return llvm::json::fixUTF8(a.getValue());
+      })
       .Case<DictionaryAttr>([](DictionaryAttr a) -> Maybe {
         llvm::json::Object object;
         for (NamedAttribute entry : a) {
           Maybe value = toJson(entry.getValue());
           if (!value)
             return std::nullopt;
-          object[entry.getName().getValue()] = std::move(*value);
+          object[llvm::json::fixUTF8(entry.getName().getValue())] =
+              std::move(*value);
         }
         return llvm::json::Value(std::move(object));
       })
@@ -49,6 +61,9 @@ llvm::Error tessera::readClusterFile(std::string &cluster) {
   llvm::Expected<std::string> text = readFile(cluster);
   if (!text)
     return text.takeError();
+  if (std::optional<size_t> byte = findTooDeep(*text))
+    return makeError("'" + llvm::Twine(cluster) +
+                     "': nested too deeply at byte " + llvm::Twine(*byte));
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.loadDialect<TesseraDialect, func::FuncDialect>();
   std::string message;

@@ -105,7 +105,13 @@ int tessera::estimateCommand(int argc, char **argv) {
     std::optional<double> value;
     if (Error error = readCountFlag(name, text, value))
       return fail(std::move(error));
+    if (value && *value == 0)
+      return fail("--" + name + " must be above 0, got '" + text + "'");
     *out = value.value_or(*out);
   }
+  // Zero stands for a flag that is not given.
+  for (const cl::opt<double> *flag : {&flags.mfu, &flags.tokensPerSecond})
+    if (flag->getNumOccurrences() && flag->getValue() == 0)
+      return fail("--" + flag->ArgStr + " must be above 0, got 0");
   return runEstimate(options, outs(), errs());
 }

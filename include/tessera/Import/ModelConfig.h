@@ -21,6 +21,10 @@
 
 namespace tessera {
 
+/// With at most so many every count of parameters, bytes and FLOPs stays far
+/// from overflow.
+constexpr double kMostParameters = 1e15;
+
 /// One parameter (or, with `{layer}` in its name, one per layer).
 struct ParameterRef {
   std::string symbol;     ///< name in the program

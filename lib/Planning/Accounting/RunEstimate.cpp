@@ -4,6 +4,7 @@
 #include "lib/Planning/Search/Problem.h"
 #include "tessera/Hardware/Cluster.h"
 #include "tessera/Planning/Plan.h"
+#include "tessera/Support/Printable.h"
 #include "tessera/Support/Table.h"
 #include "tessera/Support/Units.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -58,10 +59,14 @@ static Expected<double> graphFlops(const EstimateOptions &o,
 }
 
 static Error readSizes(const EstimateOptions &o, Estimate &e) {
-  e.name = o.model;
+  e.name = printableName(o.model);
   // A bare size, "6.7B", where there is no file or shipped model of that name.
   Expected<double> count = parseCount(o.model);
   if (count && *count > 0) {
+    if (*count > kMostParameters)
+      return makeError("'" + o.model + "' is more than the " +
+                       formatCount(kMostParameters) +
+                       " parameters that are supported");
     e.total = e.active = *count;
     return Error::success();
   }
@@ -76,8 +81,9 @@ static Error readSizes(const EstimateOptions &o, Estimate &e) {
   e.sequence = o.sequence;
   if (e.sequence == 0)
     e.sequence = positions > 0 ? std::min<int64_t>(positions, 4096) : 4096;
-  if (e.sequence < 1)
-    return makeError("--sequence must be at least 1, got " + Twine(o.sequence));
+  if (e.sequence < 1 || e.sequence > kLongestSequence)
+    return makeError("--sequence must be from 1 to " + Twine(kLongestSequence) +
+                     ", got " + Twine(o.sequence));
   if (e.config->positions && e.sequence > positions)
     return makeError("a sequence of " + Twine(e.sequence) +
                      " is longer than the " + Twine(positions) +
@@ -259,11 +265,12 @@ int tessera::runEstimate(const EstimateOptions &o, raw_ostream &out,
                          raw_ostream &err) {
   Estimate e;
   auto fail = [&](const Twine &message) {
-    err << "error: " << message << "\n";
+    err << "error: " << printable(message.str()) << "\n";
     return 1;
   };
-  if (o.cacheBatch < 1)
-    return fail("--cache-batch must be at least 1, got " + Twine(o.cacheBatch));
+  if (o.cacheBatch < 1 || o.cacheBatch > kLargestBatch)
+    return fail("--cache-batch must be from 1 to " + Twine(kLargestBatch) +
+                ", got " + Twine(o.cacheBatch));
   e.cacheBatch = o.cacheBatch;
   if (Error error = readSizes(o, e))
     return fail(toString(std::move(error)));

@@ -8,6 +8,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Path.h"
 #include <limits>
@@ -218,6 +219,11 @@ static Syntax guessSyntax(StringRef text, StringRef where) {
 Expected<FrameworkRun>
 tessera::readFrameworkText(StringRef text, StringRef where,
                            const FrameworkReadOptions &options) {
+  size_t offset = text.find('\0');
+  if (offset != StringRef::npos || !json::isUTF8(text, &offset))
+    return makeError(where + ":" +
+                     Twine(text.take_front(offset).count('\n') + 1) +
+                     ": is no text in UTF-8");
   if (!options.format.empty()) {
     Expected<const Format *> format = findFormat(options.format);
     if (!format)
@@ -264,6 +270,11 @@ static Error checkInput(const ExportInput &input) {
   if (global < 0 || (global > 0 && global % each != 0))
     return makeError("the global batch must be a multiple of dp*mb = " +
                      Twine(each) + ", got " + Twine(global));
+  int64_t chunks = int64_t(l.pp) * l.vpp;
+  if (input.layers > 0 && chunks > input.layers)
+    return makeError("layout: pp*vpp = " + Twine(chunks) +
+                     " chunks, but the model has " + Twine(input.layers) +
+                     " layers; each chunk needs one");
   int64_t layers =
       std::accumulate(l.chunkLayers.begin(), l.chunkLayers.end(), int64_t(0));
   if (!l.chunkLayers.empty() && input.layers > 0 && layers != input.layers)

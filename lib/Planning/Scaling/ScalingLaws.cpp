@@ -112,13 +112,18 @@ Recommendation lifetimeOptimum(const ParametricLoss &fit, double loss,
 
 llvm::Expected<std::vector<Recommendation>> recommend(const Budget &budget) {
   const double c = budget.flops, inference = budget.inferenceTokens;
-  if (!(c > 0) || !std::isfinite(c))
-    return makeError(llvm::formatv(
-        "compute budget must be a positive number of FLOPs, got {0}", c));
-  if (!(budget.tokensPerParameter > 0))
+  // Beyond these the laws speak of less than one token or of more than
+  // numbers hold.
+  constexpr double least = 1, most = 1e60;
+  if (!(c >= least && c <= most))
     return makeError(
-        llvm::formatv("tokens per parameter must be positive, got {0}",
-                      budget.tokensPerParameter));
+        llvm::formatv("compute budget must be a positive number "
+                      "of FLOPs, from {0:e0} to {1:e0}, got {2:e3}",
+                      least, most, c));
+  if (!(budget.tokensPerParameter > 0 && budget.tokensPerParameter <= 1e12))
+    return makeError(llvm::formatv(
+        "tokens per parameter must be positive and at most 1e12, got {0}",
+        budget.tokensPerParameter));
   if (inference < 0)
     return makeError(llvm::formatv(
         "inference tokens must not be negative, got {0}", inference));

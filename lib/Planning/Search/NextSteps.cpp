@@ -1,6 +1,7 @@
 //===- NextSteps.cpp - what to do with a plan -----------------------------===//
 #include "NextSteps.h"
 #include "tessera/Planning/CompilerMesh.h"
+#include "tessera/Support/Units.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -13,6 +14,18 @@ std::string tessera::shellWord(StringRef text) {
   });
   if (plain)
     return text.str();
+  // What a terminal would obey is written out.
+  if (llvm::any_of(text, [](char c) {
+        return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
+      })) {
+    std::string out = "$'";
+    raw_string_ostream os(out);
+    os.write_escaped(text, /*UseHexEscapes=*/true);
+    for (size_t at = out.find('\'', 2); at != std::string::npos;
+         at = out.find('\'', at + 2))
+      out.insert(at, "\\");
+    return out + "'";
+  }
   std::string out = "'";
   for (char c : text)
     out += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -21,7 +34,8 @@ std::string tessera::shellWord(StringRef text) {
 
 /// As --cluster takes it: the user's file, or the cluster that was chosen.
 static std::string clusterOf(const PlanSession &s) {
-  return StringRef(s.clusterText).ends_with(".json")
+  StringRef text = s.clusterText;
+  return text.ends_with(".json") || text.starts_with("{")
              ? s.clusterText
              : s.problem.model.cluster.str();
 }
@@ -68,6 +82,10 @@ std::string tessera::explainCommandLine(const PlanSession &s, const Layout &l) {
     line += " --precision " + nameOf(p.precision.linear).lower();
   if (p.stack != "nemo")
     line += " --stack " + p.stack;
+  if (p.memoryLimit < p.model.cluster.chip.memoryBytes)
+    line += " --memory " + formatNumber(p.memoryLimit, 0) + "B";
+  if (p.expertSkew > 1.0)
+    line += " --expert-skew " + formatNumber(p.expertSkew, 6);
   return line + " --layout \"" + l.str() + "\"";
 }
 

@@ -2,6 +2,7 @@
 #include "Report.h"
 #include "lib/Planning/Page/Page.h"
 #include "tessera/Support/File.h"
+#include "tessera/Support/Printable.h"
 #include "tessera/Support/Units.h"
 
 using namespace llvm;
@@ -103,7 +104,7 @@ static json::Value explanationJson(const ExplainReport &x) {
 int tessera::runExplain(const ExplainOptions &o, raw_ostream &out,
                         raw_ostream &err) {
   auto fail = [&](const Twine &message) {
-    err << "error: " << message << "\n";
+    err << "error: " << printable(message.str()) << "\n";
     return 1;
   };
   if (Error e = checkOutputs(o.report, o.json, o.details))

@@ -3,14 +3,16 @@
 #include "Studies.h"
 #include "lib/Planning/Page/Page.h"
 #include "tessera/Support/File.h"
+#include "tessera/Support/Printable.h"
 #include "tessera/Support/Suggest.h"
 #include "tessera/Support/Units.h"
+#include <cmath>
 
 using namespace llvm;
 using namespace tessera;
 
 static int fail(raw_ostream &err, const Twine &message) {
-  err << "error: " << message << "\n";
+  err << "error: " << printable(message.str()) << "\n";
   return 1;
 }
 
@@ -21,8 +23,11 @@ int tessera::runPlan(const PlanOptions &o, raw_ostream &out, raw_ostream &err) {
   if (o.top < 1 || o.top > 1000)
     return fail(err,
                 "--top should lie between 1 and 1000, got " + Twine(o.top));
-  if (o.timeLimit < 0 || o.gpuHourPrice < 0)
-    return fail(err, "--time-limit and --price must not be negative");
+  for (auto [flag, value] : {std::pair("--time-limit", o.timeLimit),
+                             std::pair("--price", o.gpuHourPrice)})
+    if (!(value >= 0) || !std::isfinite(value))
+      return fail(err, Twine(flag) + " must be a number of at least 0, got " +
+                           formatNumber(value, 3));
   if (Error e = checkOutputs(o.report, o.json, o.details))
     return fail(err, toString(std::move(e)));
   Expected<PlanSession> session = makeSession(o.input);

@@ -1,6 +1,7 @@
 //===- Session.cpp - from a user's texts to a checked problem -------------===//
 #include "Session.h"
 #include "Bounds.h"
+#include "tessera/Support/Printable.h"
 #include "tessera/Support/Suggest.h"
 #include "tessera/Support/Units.h"
 #include "llvm/ADT/STLExtras.h"
@@ -62,10 +63,10 @@ Expected<PlanSession> tessera::makeSession(const PlanInput &in) {
   if (!config)
     return config.takeError();
   s.config = std::move(*config);
-  s.modelText = in.model;
-  s.clusterText = in.cluster;
+  s.modelText = json::fixUTF8(in.model);
+  s.clusterText = json::fixUTF8(in.cluster);
   PlanProblem &p = s.problem;
-  p.name = nameOfModel(in.model, s.config);
+  p.name = printableName(nameOfModel(in.model, s.config));
   if (in.cluster.empty())
     return makeError("give a cluster: --cluster CHIP:NODESxGPUS, like "
                      "h100-sxm:16x8 ('tessera clusters' lists chips)");
@@ -80,11 +81,20 @@ Expected<PlanSession> tessera::makeSession(const PlanInput &in) {
   p.positions = s.config.maxPositions;
   if (Error e = readPrecision(in.precision, p.precision))
     return e;
+  const Chip &chip = p.model.cluster.chip;
+  if (p.precision.linear == DataType::FP8 && chip.fp8 <= 0)
+    return makeError("--precision fp8: " + chip.name +
+                     " has no fp8 products; take bf16 or fp16");
+  // Chips from before bf16 compute in fp16.
+  if (p.precision.linear == DataType::BF16 && chip.bf16 <= 0)
+    p.precision.linear = DataType::FP16;
   if (in.sequence < 0 || in.globalBatch < 0)
     return makeError("--sequence and --global-batch must be at least 1, got " +
                      Twine(std::min(in.sequence, in.globalBatch)));
   fillWorkload(in, s);
   p.shape = shapeOf(s.config, p.workload.sequence);
+  if (Error e = p.checkSizes())
+    return e;
   Expected<FeatureSourcePtr> source = in.features(s.config);
   if (!source)
     return source.takeError();
@@ -102,7 +112,7 @@ Expected<PlanSession> tessera::makeSession(const PlanInput &in) {
     return makeError("--fix: " + toString(fixed.takeError()));
   p.fixed = *fixed;
 
-  s.assumptions.push_back(in.precision +
+  s.assumptions.push_back(nameOf(p.precision.linear).str() +
                           " layers, 32-bit gradients, Adam with 32-bit master "
                           "weights and moments (18 bytes a parameter)");
   s.assumptions.push_back("software: " + in.stack + " (--stack)");
