@@ -46,7 +46,7 @@ struct SvgPlot {
     std::string label;
     bool log = false;
     /// Text of a tick; a default where empty.
-    std::function<std::string(double)> format;
+    std::function<std::string(double)> format = {};
   };
   struct Point {
     double x, y;

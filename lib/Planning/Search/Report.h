@@ -28,9 +28,9 @@ struct ExplainReport {
   const PlanSession &session;
   Candidate own;
   bool fits = true;
-  std::optional<Candidate> best;
-  std::vector<Change> changes;
-  std::optional<LayoutDetail> ownDetail, bestDetail;
+  std::optional<Candidate> best = {};
+  std::vector<Change> changes = {};
+  std::optional<LayoutDetail> ownDetail = {}, bestDetail = {};
   bool everything = false;
 
   /// Share of the time that the own layout takes longer.

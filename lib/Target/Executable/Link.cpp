@@ -75,7 +75,7 @@ std::string tessera::linkExecutable(ArrayRef<StringRef> objects,
     result += ".tmp-" + std::to_string(sys::Process::getProcessId());
   else if (sys::fs::createTemporaryFile("tessera", "exe", result))
     return "cannot create a temporary file to link";
-  auto cleanup = make_scope_exit([&] {
+  scope_exit cleanup([&] {
     for (auto &path : paths)
       sys::fs::remove(path);
     if (!log.empty())
