@@ -25,6 +25,7 @@
 //===----------------------------------------------------------------------===//
 #include "tessera/CostModel/Constants.h"
 #include "tessera/Support/Suggest.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace llvm;
 using namespace tessera;
@@ -97,8 +98,9 @@ Expected<StackTraits> tessera::stackTraits(StringRef name) {
   std::vector<StringRef> names;
   for (const auto &entry : table())
     names.push_back(entry.first);
-  return makeError("unknown software stack '" + name + "'" +
-                   didYouMean(name, names));
+  std::string near = didYouMean(name, names);
+  return makeError("unknown software stack '" + name + "'" + near +
+                   (near.empty() ? " (known: " + join(names, ", ") + ")" : ""));
 }
 
 std::vector<std::string> tessera::stackNames() {

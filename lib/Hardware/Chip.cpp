@@ -234,8 +234,7 @@ Expected<Chip> tessera::readChip(const JsonObject &o) {
   }
   for (const RateField &f : kRates) {
     // Chips from before bf16 compute in fp16.
-    bool needed =
-        f.needed && !(f.value == &Chip::bf16 && o.raw().get("fp16_tflops"));
+    bool needed = f.needed && !(f.value == &Chip::bf16 && c.fp16 > 0);
     if (!o.raw().get(f.name) && needed && base.empty())
       return makeError(o.location() + ": field '" + f.name +
                        "' is missing (or name a built-in chip as \"base\")");

@@ -9,6 +9,7 @@
 
 #include "tessera/Support/Error.h"
 #include "tessera/Support/File.h"
+#include "tessera/Support/Json.h"
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -164,6 +165,9 @@ llvm::Expected<ModelConfig> tessera::readGraphConfig(llvm::StringRef path) {
   llvm::Expected<std::string> text = readFile(path);
   if (!text)
     return text.takeError();
+  if (std::optional<size_t> byte = findTooDeep(*text))
+    return makeError("'" + path + "': nested too deeply at byte " +
+                     llvm::Twine(*byte));
   OwningOpRef<ModuleOp> module =
       parseSourceString<ModuleOp>(*text, ParserConfig(&context), path);
   if (!module)

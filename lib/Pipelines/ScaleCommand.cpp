@@ -79,7 +79,7 @@ int tessera::scaleCommand(int argc, char **argv) {
                 "FLOP/s");
   if (peak && !hours)
     return fail("--chip and --peak go with --gpu-hours, which is not given");
-  if (flags.mfu <= 0 || flags.mfu > 1)
+  if (!(flags.mfu > 0 && flags.mfu <= 1))
     return fail("--mfu must be above 0 and at most 1, got " +
                 Twine(formatNumber(flags.mfu, 3)));
   if (hours)

@@ -88,7 +88,8 @@ static double numberBefore(StringRef text, StringRef unit) {
                        head[begin - 1] == '.'))
     --begin;
   double v = 0;
-  return head.drop_front(begin).getAsDouble(v) ? 0 : v;
+  // No link is that fast: the text means something else.
+  return head.drop_front(begin).getAsDouble(v) || v > 1e6 ? 0 : v;
 }
 
 /// Reads the column's free text; what it does not say keeps the chip's usual
@@ -101,12 +102,12 @@ static void applyInterconnect(StringRef text, Cluster &c) {
   } else if (text.contains("inter_node_bandwidth")) {
     StringRef rest = text.split("inter_node_bandwidth").second.trim();
     double v = 0;
-    if (!rest.split(' ').first.getAsDouble(v) && v > 0)
+    if (!rest.split(' ').first.getAsDouble(v) && v > 0 && v <= 1e6)
       n.nicBandwidth = v * gbit / n.nicsPerNode;
   } else if (double perGpu = numberBefore(text, "Gb/s RDMA per GPU")) {
     n.nicBandwidth = perGpu * gbit;
   } else if (double links = numberBefore(text, "x Omni-Path")) {
-    n.nicsPerNode = int(links);
+    n.nicsPerNode = int(std::clamp(links, 1.0, 1000.0));
     n.nicBandwidth = 100 * gbit; // Omni-Path 100
   }
 }
@@ -199,6 +200,12 @@ static Expected<ModelShape> shapeOf(const Point &p) {
   applyFamily(p, s);
   if (s.experts && !s.expertFfn)
     return makeError(p.run + ": the experts' width is not stated");
+  if (s.expertFfn > 10000000)
+    return makeError(p.run + ": moe_ffn is " + Twine(s.expertFfn) +
+                     ", more than 10000000");
+  if (s.topk > s.experts)
+    return makeError(p.run + ": topk is " + Twine(s.topk) + ", more than the " +
+                     Twine(s.experts) + " experts");
   return s;
 }
 
@@ -267,12 +274,15 @@ static Error checkRanges(const Point &p) {
       {"layers", p.layers, 10000},
       {"hidden", p.hidden, 1000000},
       {"heads", p.heads, 10000},
+      {"kv_heads", p.kvHeads, 10000},
       {"ffn_hidden", p.ffn, 10000000},
       {"vocab", p.vocab, 10000000},
       {"seq", p.sequence, 100000000},
       {"experts", p.experts, 100000},
       {"topk", p.topk, 1000},
       {"n_gpus", p.gpus, 1000000},
+      {"gpus_per_node", p.gpusPerNode, 1000000},
+      {"zero_stage", p.zeroStage, 3},
       {"dp", p.dp, 1000000},
       {"tp", p.tp, 10000},
       {"pp", p.pp, 10000},
@@ -290,6 +300,9 @@ static Error checkRanges(const Point &p) {
     ranks *= double(std::max<int64_t>(n, 1));
   if (ranks > 1e6)
     return makeError(p.run + ": dp, tp, pp and cp make more than 1000000 GPUs");
+  if (p.heads > p.hidden && p.hidden > 0)
+    return makeError(p.run + ": " + Twine(p.heads) +
+                     " heads cannot share a hidden size of " + Twine(p.hidden));
   if (p.tp > 1 && p.heads > 0 && p.heads < p.tp)
     return makeError(p.run + ": " + Twine(p.heads) +
                      " heads cannot be split over tp = " + Twine(p.tp));
