@@ -21,6 +21,12 @@
 //   deepspeed       ZeRO-3 of DeepSpeed (2021), eager; weights are gathered one
 //                   by one (small ones stay:
 //                   stage3_param_persistence_threshold).
+// Products that are one (jointHeads, jointGate): Megatron's linear_qkv and
+// linear_fc1 (core/transformer/attention.py, mlp.py) and query_key_value before
+// them, Wqkv of llm-foundry's MPT (fused_qkv; MPTGLU has its gate apart,
+// llmfoundry/models/layers/ffn.py), combine_qkv in PaxML's language models
+// (Praxis' ffn_layer1_gate is apart). TorchTitan has wq, wk, wv and w1, w3, for
+// experts too (torchtitan/models/llama3/model, models/moe).
 //
 //===----------------------------------------------------------------------===//
 #include "tessera/CostModel/Constants.h"
@@ -67,6 +73,7 @@ static const std::map<std::string, StackTraits> &table() {
     t["megatron-core"] = core;
     StackTraits fsdp;
     fsdp.fsdp = true;
+    fsdp.jointGate = false;
     fsdp.attention = AttentionKernel::Flash2;
     fsdp.fusedElementwise = false;
     fsdp.fusedGradientAccumulation = false;
@@ -76,14 +83,17 @@ static const std::map<std::string, StackTraits> &table() {
     StackTraits deepspeed = fsdp;
     deepspeed.attention = AttentionKernel::Unfused;
     deepspeed.dropout = true;
+    deepspeed.jointGate = true; // runs Megatron's blocks
     deepspeed.gathersPerBlock = 4;
     t["deepspeed"] = deepspeed;
     StackTraits titan = fsdp;
     titan.allocatorReserve = 0.10; // its logs show reserved memory
     titan.fusedElementwise = true;
     titan.attention = AttentionKernel::Native; // SDPA chooses cuDNN on Hopper
+    titan.jointHeads = false;
     t["torchtitan"] = titan;
     StackTraits jax = titan;
+    jax.jointHeads = true;
     jax.fusedGradientAccumulation = true;
     t["jax"] = jax;
     return t;

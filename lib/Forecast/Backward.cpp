@@ -76,7 +76,7 @@ BackwardNeeds forecast::backwardNeeds(const RankBlock &block) {
 BlockFacts forecast::factsOf(const RankBlock &block) {
   BlockFacts facts;
   facts.needs = backwardNeeds(block);
-  facts.leaders = jointProducts(block);
+  facts.joint = jointProducts(block);
   for (const RankOp &op : block.ops) {
     facts.hasExperts |= op.role == OpRole::GroupedLinear;
     facts.isOuter |= op.role == OpRole::Head || op.role == OpRole::Embedding;

@@ -32,12 +32,19 @@ struct BackwardNeeds {
 
 BackwardNeeds backwardNeeds(const RankBlock &block);
 
+/// A product's place among those of one input whose results meet again, which
+/// a stack may make one of.
+struct JointProduct {
+  int leader = 0; ///< the first of them; the op itself where it has no others
+  /// They meet in an attention (queries, keys, values); else in a gate.
+  bool heads = false;
+};
+
 /// What follows from a block's ops and not from their sizes.
 struct BlockFacts {
   BackwardNeeds needs;
-  /// By op: the first of the products that stacks make one of; itself where
-  /// there are no others. See Products.cpp.
-  std::vector<int> leaders;
+  /// By op. See Products.cpp.
+  std::vector<JointProduct> joint;
   bool hasExperts = false;
   bool isOuter = false; ///< embeds tokens or makes logits
 };

@@ -27,6 +27,9 @@ private:
   void lower(int op);
   // Products.cpp
   void product(int op);
+  /// The first of the products that this stack makes one of with `op`.
+  int leaderOf(int op) const;
+  void sumInputGradient(int64_t input);
   OpFeature productFeature(const RankOp &op, DataType type) const;
   void finishProduct(OpFeature feature, int64_t input, int64_t weights,
                      int64_t output);

@@ -170,6 +170,7 @@ private:
     return s.attention == t.attention &&
            s.fusedElementwise == t.fusedElementwise &&
            s.fusedGradientAccumulation == t.fusedGradientAccumulation &&
+           s.jointHeads == t.jointHeads && s.jointGate == t.jointGate &&
            s.fsdp == t.fsdp && s.dropout == t.dropout &&
            a.precision.linear == b.precision.linear &&
            a.precision.frozen == b.precision.frozen;

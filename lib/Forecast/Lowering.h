@@ -20,8 +20,8 @@ namespace tessera::forecast {
 BlockFeatures lowerToStack(const RankBlock &block, const BlockFacts &facts,
                            const Layout &layout, const FeatureQuery &query);
 
-/// By op: the first product that stacks make one with it (BlockFacts).
-std::vector<int> jointProducts(const RankBlock &block);
+/// By op: the first product that a stack may make one with it (BlockFacts).
+std::vector<JointProduct> jointProducts(const RankBlock &block);
 
 } // namespace tessera::forecast
 

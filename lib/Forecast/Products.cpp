@@ -1,7 +1,8 @@
 //===- Products.cpp - matrix products on a software stack -----------------===//
 //
-// Stacks make one product of queries, keys and values and one of gate and up
-// (Megatron's linear_qkv and linear_fc1, MPT's Wqkv). Weight gradients are
+// Some stacks make one product of queries, keys and values and one of gate and
+// up (Megatron's linear_qkv and linear_fc1, MPT's Wqkv); others have each apart
+// and add the gradients of the common input up. Weight gradients are
 // added to a 32-bit sum inside the product or written out in 16 bits. 8-bit
 // products quantise their input and their result's gradient, each with its
 // transpose. Libraries start one kernel per expert.
@@ -47,16 +48,22 @@ static bool areJoined(const RankBlock &block, int first, int second) {
          (into == OpRole::Attention || into == OpRole::Activation);
 }
 
-std::vector<int> forecast::jointProducts(const RankBlock &block) {
-  std::vector<int> leaders(block.ops.size());
+std::vector<JointProduct> forecast::jointProducts(const RankBlock &block) {
+  std::vector<JointProduct> joint(block.ops.size());
   for (int op = 0; op < int(block.ops.size()); ++op) {
-    leaders[op] = op;
+    joint[op].leader = op;
     for (int i = op - 1; i >= 0; --i)
       if (!block.ops[op].operands.empty() && !block.ops[i].operands.empty() &&
           areJoined(block, i, op))
-        leaders[op] = i;
+        joint[op] = {i, consumer(block, op) == OpRole::Attention};
   }
-  return leaders;
+  return joint;
+}
+
+int BlockLowering::leaderOf(int op) const {
+  const JointProduct &joint = facts.joint[op];
+  return (joint.heads ? traits.jointHeads : traits.jointGate) ? joint.leader
+                                                              : op;
 }
 
 OpFeature BlockLowering::productFeature(const RankOp &op, DataType type) const {
@@ -101,8 +108,8 @@ void BlockLowering::finishProduct(OpFeature f, int64_t input, int64_t weights,
 
 void BlockLowering::product(int number) {
   const RankOp &op = block.ops[number];
-  if (facts.leaders[number] != number) {
-    carriers[number] = carriers[facts.leaders[number]];
+  if (int leader = leaderOf(number); leader != number) {
+    carriers[number] = carriers[leader];
     return;
   }
   DataType type = facts.isOuter ? DataType::BF16 : precision.linear;
@@ -112,7 +119,7 @@ void BlockLowering::product(int number) {
   int64_t weights = operand(op, 1).elements;
   int64_t output = result(op).elements;
   for (int i = number + 1; i < int(block.ops.size()); ++i) {
-    if (facts.leaders[i] != number)
+    if (leaderOf(i) != number)
       continue;
     const RankOp &other = block.ops[i];
     f.shape.n += other.cost.shape.n;
@@ -135,6 +142,22 @@ void BlockLowering::product(int number) {
   carriers[number] = int(out.ops.size()) - 1;
   if (precision.frozen)
     adapter(input, output);
+  if (facts.joint[number].leader != number)
+    sumInputGradient(input);
+}
+
+/// The input's gradient of a product is added to that of the one before: a
+/// kernel of its own, or one operand more of the compiled kernel that reads it
+/// next.
+void BlockLowering::sumInputGradient(int64_t input) {
+  OpFeature f;
+  f.kernel = KernelClass::Elementwise;
+  f.forwardLaunches = 0;
+  f.backwardLaunches = traits.fusedElementwise ? 0 : 1;
+  f.backward.vectorFlops = input;
+  f.backward.bytesRead = (traits.fusedElementwise ? 2 : 4) * input;
+  f.backward.bytesWritten = traits.fusedElementwise ? 0 : 2 * input;
+  add(f);
 }
 
 void BlockLowering::router(int number) {

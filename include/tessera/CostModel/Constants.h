@@ -73,6 +73,10 @@ struct StackTraits {
   /// Weight gradients accumulate inside the matmul in 32 bits (otherwise a
   /// further pass reads and writes them).
   bool fusedGradientAccumulation = true;
+  /// Queries, keys and values come out of one product, and the gate and what
+  /// it gates out of one; else each is a product of its own.
+  bool jointHeads = true;
+  bool jointGate = true;
   bool overlapGradients = true;
   bool overlapTensorParallel = true;
   /// Parameters are sharded and gathered per block by default (FSDP).

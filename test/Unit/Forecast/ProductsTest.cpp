@@ -1,0 +1,123 @@
+//===- ProductsTest.cpp - which matrix products a stack makes one of ------===//
+//
+// Shapes as the frameworks' modules have them: Megatron-Core's linear_qkv and
+// linear_fc1 are one product each; TorchTitan's wq, wk, wv and w1, w3, and the
+// gate of llm-foundry's MPTGLU, are products of their own. Written out by hand
+// for one layer of Llama-3-8B (4096 wide, 32 heads and 8 of keys and values of
+// 128, MLP of 14336) and Mixtral 8x7B.
+//
+//===----------------------------------------------------------------------===//
+#include "tessera/Forecast/GraphSource.h"
+#include "tessera/Import/ModelConfig.h"
+#include "gtest/gtest.h"
+
+using namespace llvm;
+using namespace tessera;
+
+namespace {
+
+constexpr int64_t kTokens = 2048;
+
+BlockFeatures layerOf(StringRef model, StringRef stack,
+                      StringRef layout = "mb=1") {
+  FeatureSourcePtr source =
+      cantFail(makeGraphSource(cantFail(readModelConfig(model))));
+  ModelFeatures f =
+      source->features(cantFail(parseLayout(layout)),
+                       {kTokens, cantFail(stackTraits(stack)), Precision()});
+  return f.blocks[1];
+}
+
+std::vector<int64_t> widths(const BlockFeatures &block, KernelClass kernel) {
+  std::vector<int64_t> out;
+  for (const OpFeature &op : block.ops)
+    if (op.kernel == kernel)
+      out.push_back(op.shape.n);
+  return out;
+}
+
+struct Sum {
+  int64_t flops = 0, backwardFlops = 0, read = 0, written = 0, saved = 0;
+  int64_t backwardRead = 0, backwardWritten = 0;
+  int launches = 0, backwardLaunches = 0;
+};
+Sum sumOf(const BlockFeatures &block) {
+  Sum s;
+  for (const OpFeature &op : block.ops) {
+    s.flops += op.forward.matmulFlops;
+    s.backwardFlops += op.backward.matmulFlops;
+    s.read += op.forward.bytesRead;
+    s.written += op.forward.bytesWritten;
+    s.backwardRead += op.backward.bytesRead;
+    s.backwardWritten += op.backward.bytesWritten;
+    s.saved += op.savedBytes;
+    s.launches += op.forwardLaunches;
+    s.backwardLaunches += op.backwardLaunches;
+  }
+  return s;
+}
+
+using Widths = std::vector<int64_t>;
+
+TEST(Products, OneOrApart) {
+  auto matmul = KernelClass::Matmul;
+  for (const char *stack :
+       {"nemo", "megatron-core", "megatron-bridge", "megatron-2021"}) {
+    SCOPED_TRACE(stack);
+    Widths n = widths(layerOf("llama3-8b", stack), matmul);
+    if (StringRef(stack) == "megatron-2021") // scores and context, unfused
+      n.erase(n.begin() + 1, n.begin() + 3);
+    EXPECT_EQ(n, (Widths{6144, 4096, 28672, 4096}));
+  }
+  EXPECT_EQ(widths(layerOf("llama3-8b", "torchtitan"), matmul),
+            (Widths{4096, 1024, 1024, 4096, 14336, 14336, 4096}));
+  EXPECT_EQ(widths(layerOf("llama3-8b", "llm-foundry"), matmul),
+            (Widths{6144, 4096, 14336, 14336, 4096}));
+  // On four ranks.
+  EXPECT_EQ(widths(layerOf("llama3-8b", "torchtitan", "tp=4,sp"), matmul),
+            (Widths{1024, 256, 256, 4096, 3584, 3584, 4096}));
+}
+
+TEST(Products, Experts) {
+  auto grouped = KernelClass::GroupedMatmul;
+  EXPECT_EQ(widths(layerOf("mixtral-8x7b", "nemo", "ep=8,dp=8"), grouped),
+            (Widths{28672, 4096}));
+  EXPECT_EQ(widths(layerOf("mixtral-8x7b", "torchtitan", "ep=8,dp=8"), grouped),
+            (Widths{14336, 14336, 4096}));
+}
+
+/// The same work and the same memory, but the input is read again for each
+/// product, its gradient written for each and added up, and each is a launch.
+TEST(Products, WhatApartCosts) {
+  FeatureSourcePtr source =
+      cantFail(makeGraphSource(cantFail(readModelConfig("llama3-8b"))));
+  for (bool compiled : {false, true}) {
+    StackTraits traits = cantFail(stackTraits("torchtitan"));
+    traits.fusedElementwise = compiled;
+    Layout layout = cantFail(parseLayout("mb=1"));
+    auto ask = [&] {
+      return sumOf(
+          source->features(layout, {kTokens, traits, Precision()}).blocks[1]);
+    };
+    Sum apart = ask();
+    traits.jointHeads = traits.jointGate = true;
+    Sum joint = ask();
+    int64_t input = 2 * kTokens * 4096, more = 3; // k, v and up
+    EXPECT_EQ(apart.flops, joint.flops);
+    EXPECT_EQ(apart.backwardFlops, joint.backwardFlops);
+    EXPECT_EQ(apart.saved, joint.saved);
+    EXPECT_EQ(apart.written, joint.written);
+    EXPECT_EQ(apart.read - joint.read, more * input);
+    EXPECT_EQ(apart.launches - joint.launches, more);
+    // Read once more for the weight's gradient; the sum of two gradients reads
+    // both where it is a kernel.
+    EXPECT_EQ(apart.backwardRead - joint.backwardRead,
+              more * (compiled ? 2 : 3) * input);
+    EXPECT_EQ(apart.backwardWritten - joint.backwardWritten,
+              more * (compiled ? 1 : 2) * input);
+    EXPECT_EQ(apart.backwardLaunches - joint.backwardLaunches,
+              more * (compiled ? 2 : 3));
+  }
+}
+
+} // namespace
