@@ -1,6 +1,7 @@
 //===- Case.cpp - a run made ready to predict -----------------------------===//
 #include "Case.h"
 #include "ConfigOf.h"
+#include "Words.h"
 #include "tessera/Support/Error.h"
 #include "tessera/Support/Units.h"
 #include <algorithm>
@@ -8,109 +9,6 @@
 
 using namespace llvm;
 using namespace tessera;
-
-std::string tessera::stackOf(const Point &p) {
-  std::string text =
-      StringRef(p.source + " " + p.table + " " + p.notes).lower();
-  auto has = [&](StringRef s) { return StringRef(text).contains(s); };
-  if (has("torchtitan"))
-    return "torchtitan";
-  if (has("llm-foundry") || has("composer"))
-    return "llm-foundry";
-  if (has("paxml") || has("maxtext") || has("jax"))
-    return "jax";
-  if (has("megatron-bridge")) {
-    // Its expert path was rewritten for the container of June 2026: repeated
-    // rows jump by a third to a half there.
-    StringRef release = StringRef(p.table);
-    bool later = release.starts_with("26.06") || release.starts_with("26.08");
-    return later ? "megatron-bridge-26.06" : "megatron-bridge";
-  }
-  if (has("2205.05198"))
-    return "megatron-2022";
-  if (has("2104.04473"))
-    return p.zeroStage == 3 ? "deepspeed" : "megatron-2021";
-  if (has("bigscience"))
-    return "bigscience-2022"; // its fork on DeepSpeed's pipeline engine
-  if (has("megatron-deepspeed") || has("vtrain"))
-    return "megatron-deepspeed";
-  if (has("dgxc") || has("nemo"))
-    return "nemo";
-  if (has("simumax") || has("megatron"))
-    return "megatron-core";
-  if (has("deepspeed") || has("colossal"))
-    return "deepspeed";
-  if (p.zeroStage == 3)
-    return "torchtitan";
-  return "megatron-core";
-}
-
-/// Sources write "A100-SXM4-80GB", "NVIDIA H100 80GB HBM3", "V100 (DGX-2)": the
-/// table's name if it is one, else the family and what tells its parts apart.
-static Expected<Chip> chipOf(const Point &p) {
-  StringRef name = p.chip;
-  Expected<Chip> exact = findChip(name.split('(').first.trim());
-  std::string lower = name.lower();
-  auto has = [&](StringRef s) { return StringRef(lower).contains(s); };
-  if (has("h100") && has("500w")) {
-    consumeError(exact.takeError());
-    return findChip("h100-500w");
-  }
-  if (exact)
-    return exact;
-  for (StringRef family : {"gb300", "gb200", "b300", "b200", "h200", "h800",
-                           "h100", "a800", "a100", "v100", "l40s", "4090"}) {
-    if (!has(family))
-      continue;
-    consumeError(exact.takeError());
-    if (family == "h100")
-      return findChip(has("nvl")    ? "h100-nvl"
-                      : has("pcie") ? "h100-pcie"
-                                    : "h100-sxm");
-    if (family == "a100")
-      return findChip(std::string("a100-") + (has("40g") ? "40g" : "80g") +
-                      (has("pcie") ? "-pcie" : "-sxm"));
-    if (family == "v100" && has("16g"))
-      return findChip("v100-16g-sxm");
-    return findChip(family);
-  }
-  return exact;
-}
-
-/// First integer in `text` that stands before `unit`.
-static double numberBefore(StringRef text, StringRef unit) {
-  size_t at = text.find(unit);
-  if (at == StringRef::npos)
-    return 0;
-  StringRef head = text.take_front(at).rtrim();
-  size_t begin = head.size();
-  while (begin > 0 && (isdigit(static_cast<unsigned char>(head[begin - 1])) ||
-                       head[begin - 1] == '.'))
-    --begin;
-  double v = 0;
-  // No link is that fast: the text means something else.
-  return head.drop_front(begin).getAsDouble(v) || v > 1e6 ? 0 : v;
-}
-
-/// Reads the column's free text; what it does not say keeps the chip's usual
-/// server.
-static void applyInterconnect(StringRef text, Cluster &c) {
-  Network &n = c.network;
-  double gbit = 1e9 / 8;
-  if (double perNode = numberBefore(text, "Gbps node-node")) {
-    n.nicBandwidth = perNode * gbit / n.nicsPerNode;
-  } else if (text.contains("inter_node_bandwidth")) {
-    StringRef rest = text.split("inter_node_bandwidth").second.trim();
-    double v = 0;
-    if (!rest.split(' ').first.getAsDouble(v) && v > 0 && v <= 1e6)
-      n.nicBandwidth = v * gbit / n.nicsPerNode;
-  } else if (double perGpu = numberBefore(text, "Gb/s RDMA per GPU")) {
-    n.nicBandwidth = perGpu * gbit;
-  } else if (double links = numberBefore(text, "x Omni-Path")) {
-    n.nicsPerNode = int(std::clamp(links, 1.0, 1000.0));
-    n.nicBandwidth = 100 * gbit; // Omni-Path 100
-  }
-}
 
 /// DeepSeek's latent attention and what else a column cannot say; by the
 /// published configs of the models (arXiv 2405.04434 section 3.1.2, 2412.19437
@@ -209,15 +107,20 @@ static Expected<ModelShape> shapeOf(const Point &p) {
   return s;
 }
 
-static Precision precisionOf(const Point &p) {
-  Precision r;
-  StringRef s = p.precision;
-  if (s.contains_insensitive("fp4"))
-    r.linear = DataType::FP4;
-  else if (s.contains_insensitive("fp8") || s.contains_insensitive("float8"))
-    r.linear = DataType::FP8;
-  r.frozen = StringRef(p.notes + p.table).contains_insensitive("lora");
-  return r;
+static int64_t product(std::initializer_list<int64_t> counts) {
+  double n = 1;
+  for (int64_t c : counts)
+    n *= double(std::max<int64_t>(1, c));
+  return n > 1e15 ? int64_t(1e15) : int64_t(n);
+}
+
+/// The row's dp. Where a source counts its expert-parallel ranks apart from it,
+/// both together.
+static int64_t dataParallel(const Point &p) {
+  if (p.dp > 0 && p.ep > 1 && p.gpus > 0 &&
+      product({p.dp, p.tp, p.pp, p.cp, p.ep}) == p.gpus)
+    return p.dp * p.ep;
+  return p.dp;
 }
 
 static Layout layoutOf(const Point &p, const StackTraits &traits) {
@@ -227,7 +130,7 @@ static Layout layoutOf(const Point &p, const StackTraits &traits) {
   l.pp = atLeastOne(p.pp);
   l.cp = atLeastOne(p.cp);
   l.ep = atLeastOne(p.ep);
-  l.dp = atLeastOne(p.dp ? p.dp : p.gpus / (l.tp * l.pp * l.cp));
+  l.dp = atLeastOne(p.dp ? dataParallel(p) : p.gpus / (l.tp * l.pp * l.cp));
   l.vpp = l.pp > 1 ? atLeastOne(p.vpp) : 1;
   l.schedule = l.vpp > 1 ? ScheduleKind::Interleaved : ScheduleKind::OneFOneB;
   l.zeroStage = p.zeroStage >= 0 ? int(p.zeroStage) : traits.zeroStage;
@@ -235,15 +138,17 @@ static Layout layoutOf(const Point &p, const StackTraits &traits) {
   l.sequenceParallel =
       l.tp > 1 && (p.sequenceParallel == "yes" ||
                    (p.sequenceParallel.empty() && traits.sequenceParallel));
-  l.recompute = p.recompute == "full"        ? RecomputeKind::Full
-                : p.recompute == "selective" ? RecomputeKind::Selective
-                                             : RecomputeKind::None;
   l.dispatcher = traits.dispatcher;
   l.overlapGradients = l.overlapParameters =
       traits.overlapGradients || traits.fsdp;
   l.overlapTensorParallel = traits.overlapTensorParallel;
-  if (StringRef(p.notes).contains_insensitive("comm overlap off"))
+  StringRef notes = p.notes;
+  if (notes.contains_insensitive("comm overlap off"))
     l.overlapGradients = l.overlapParameters = l.overlapTensorParallel = false;
+  if (notes.contains_insensitive("parameter gathering not overlapped"))
+    l.overlapParameters = false;
+  if (notes.contains_insensitive("tensor-parallel overlap off"))
+    l.overlapTensorParallel = false;
   return l;
 }
 
@@ -266,6 +171,21 @@ static void inferInterleaving(const Point &p, Case &c) {
     l.vpp = perStage / chunk;
     l.schedule = ScheduleKind::Interleaved;
   }
+}
+
+/// What the column says of recomputation, once the chunks are known.
+static void applyRecomputation(const Point &p, Case &c) {
+  Recomputation r = recomputationOf(p.recompute);
+  Layout &l = c.layout;
+  l.recompute = r.kind;
+  if (!r.understood)
+    c.remarks.push_back("recompute '" + p.recompute +
+                        "' is taken as not stated");
+  c.recomputeInferred = !r.stated;
+  if (r.kind != RecomputeKind::Full || r.share >= 1)
+    return;
+  double chunk = double(c.shape.layers) / (l.pp * l.vpp);
+  l.recomputeLayers = std::max(1, int(std::lround(chunk * r.share)));
 }
 
 /// Sizes that no run has and that products of would overflow.
@@ -295,10 +215,8 @@ static Error checkRanges(const Point &p) {
     if (value > limit)
       return makeError(p.run + ": " + name + " is " + Twine(value) +
                        ", more than " + Twine(limit));
-  double ranks = 1;
-  for (int64_t n : {p.dp, p.tp, p.pp, p.cp})
-    ranks *= double(std::max<int64_t>(n, 1));
-  if (ranks > 1e6)
+  int64_t ranks = product({dataParallel(p), p.tp, p.pp, p.cp});
+  if (ranks > 1000000)
     return makeError(p.run + ": dp, tp, pp and cp make more than 1000000 GPUs");
   if (p.heads > p.hidden && p.hidden > 0)
     return makeError(p.run + ": " + Twine(p.heads) +
@@ -306,6 +224,14 @@ static Error checkRanges(const Point &p) {
   if (p.tp > 1 && p.heads > 0 && p.heads < p.tp)
     return makeError(p.run + ": " + Twine(p.heads) +
                      " heads cannot be split over tp = " + Twine(p.tp));
+  if (p.dp > 0 && p.tp > 0 && p.pp > 0 && p.gpus > 0 && ranks != p.gpus)
+    return makeError(p.run + ": dp, tp, pp and cp make " + Twine(ranks) +
+                     " GPUs, not the " + Twine(p.gpus) + " of the row");
+  if (int64_t split = product({p.tp, p.pp, p.cp});
+      p.dp == 0 && p.gpus % split != 0)
+    return makeError(
+        p.run + ": " + Twine(p.gpus) +
+        " GPUs cannot be split over tp, pp and cp = " + Twine(split));
   if (p.pp > p.layers + 2)
     return makeError(p.run + ": " + Twine(p.layers) +
                      " layers cannot fill pp = " + Twine(p.pp) + " stages");
@@ -352,25 +278,39 @@ Expected<Case> tessera::makeCase(std::vector<const Point *> points,
   if (!traits)
     return traits.takeError();
   c.traits = *traits;
-  Expected<Chip> chip = chipOf(p);
+  if (std::string what = notModelled(p); !what.empty())
+    return makeError(p.run + ": " + what);
+  applyPractice(p, c.traits);
+  Expected<Chip> chip = chipOf(p.chip);
   if (!chip)
     return chip.takeError();
+  Expected<Precision> precision = precisionOf(p);
+  if (!precision)
+    return precision.takeError();
   Expected<ModelShape> shape = shapeOf(p);
   if (!shape)
     return shape.takeError();
   c.shape = *shape;
-  c.precision = precisionOf(p);
+  if (c.shape.gated)
+    c.traits.dropout = false; // Llama's kin have none
+  c.precision = *precision;
   c.layout = layoutOf(p, c.traits);
-  int gpus = int(p.gpus ? p.gpus : c.layout.numGPUs());
-  int perNode = std::min(gpus, chip->gpusPerNode);
-  c.cluster = makeCluster(*chip, (gpus + perNode - 1) / perNode, perNode);
-  applyInterconnect(p.interconnect, c.cluster);
+  c.cluster = clusterOf(p, *chip, int(p.gpus ? p.gpus : c.layout.numGPUs()));
+  int group = shardGroupOf(p, c.cluster.gpusPerNode);
+  if (c.layout.zeroStage > 0 && group > 0 && group < c.layout.dp) {
+    if (c.layout.dp % group != 0)
+      return makeError(p.run + ": shards over " + Twine(group) +
+                       " ranks do not divide dp = " + Twine(c.layout.dp));
+    c.layout.shardGroup = group;
+  }
 
   Workload &w = c.workload;
   w.globalBatch = p.globalBatch;
   w.sequence = p.sequence;
   if (p.globalBatch < 1)
     return makeError(p.run + ": global_batch is needed");
+  if (p.microBatch < 1)
+    c.remarks.push_back("micro_batch is not stated, taken as 1");
   StringRef notes = p.notes;
   if (c.traits.fsdp) {
     // FSDP keeps 32-bit shards and moves 16-bit copies; gradients travel in
@@ -412,6 +352,7 @@ Expected<Case> tessera::makeCase(std::vector<const Point *> points,
   if (c.precision.frozen)
     w.trainedFraction = 0.003; // rank-8 to rank-16 adapters
   inferInterleaving(p, c);
+  applyRecomputation(p, c);
   Expected<FeatureSourcePtr> source = sources.of(c.shape);
   if (!source)
     return makeError(p.run + ": " + toString(source.takeError()));
@@ -421,10 +362,9 @@ Expected<Case> tessera::makeCase(std::vector<const Point *> points,
     return makeError(p.run + ": " + why);
   c.features =
       c.source->features(c.layout, {c.shape.sequence, c.traits, c.precision});
-  if (p.recompute.empty()) {
+  if (c.recomputeInferred) {
     // The least that fits. Megatron recipes with fused attention recompute
     // modules or offload, never whole blocks.
-    c.recomputeInferred = true;
     bool modules =
         c.traits.attention != AttentionKernel::Unfused && !c.traits.fsdp;
     for (RecomputeKind kind :
@@ -460,7 +400,14 @@ static double peakOf(const Point &p, const Case &c) {
       return (fp8 ? 4900 : 2450) * 1e12;
     return (fp8 ? 1979 : 989) * 1e12;
   }
-  return c.cluster.chip.peak(DataType::BF16);
+  // "peak 1979", "peak=989 TFLOP/s"; of memory ("peak 70 GB") says nothing.
+  StringRef said = notes.split("peak").second.ltrim(" =:of");
+  unsigned tflops = 0;
+  if (!said.consumeInteger(10, tflops) && tflops > 10 && tflops < 100000 &&
+      !said.ltrim(". 0123456789").starts_with_insensitive("g"))
+    return tflops * 1e12;
+  // Who trains in 8 bits divides by that rate.
+  return c.cluster.chip.peak(c.precision.linear);
 }
 
 Expected<double> tessera::measuredStepTime(const Point &p, const Case &c) {

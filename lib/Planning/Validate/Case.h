@@ -30,6 +30,8 @@ struct Case {
   ModelFeatures features;
   /// The source does not say what is recomputed; inferred from memory.
   bool recomputeInferred = false;
+  /// What of the row was not understood, and what it was taken for.
+  std::vector<std::string> remarks;
 };
 
 /// The framework that a source's rows were measured with.

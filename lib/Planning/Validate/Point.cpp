@@ -36,6 +36,164 @@ static std::string noteText(StringRef notes, StringRef key) {
   return notes.drop_front(at + key.size() + 1).split(';').first.trim().str();
 }
 
+/// Ways to leave a field open.
+static bool isOpen(StringRef s) {
+  static constexpr StringLiteral open[] = {
+      "",        "-",          "\xE2\x80\x94", "na",  "n/a",
+      "n.a.",    "none",       "null",         "nan", "?",
+      "unknown", "not stated", "default"};
+  return llvm::any_of(open,
+                      [&](StringRef o) { return s.equals_insensitive(o); });
+}
+
+/// "8", "1,024", "2.0"; sequences also "4k" (4,096).
+static bool readCount(StringRef s, bool thousands, double &v) {
+  std::string digits;
+  for (char c : s)
+    if (c != ',' && c != '_')
+      digits += c;
+  StringRef d = digits;
+  double factor = 1;
+  if (thousands && (d.consume_back("k") || d.consume_back("K")))
+    factor = 1024;
+  if (d.trim().getAsDouble(v) || !std::isfinite(v))
+    return false;
+  v *= factor;
+  return true;
+}
+
+/// ZeRO's stage in words: "ZeRO-2", "stage 3", "FSDP", "SHARD_GRAD_OP",
+/// "distributed optimizer"; -1 where they mean nothing.
+static int stageOf(StringRef written) {
+  std::string lower = written.lower();
+  StringRef s = lower;
+  auto has = [&](StringRef w) { return s.contains(w); };
+  for (auto [digit, stage] : {std::pair{"1", 1}, {"2", 2}, {"3", 3}, {"0", 0}})
+    if ((has("zero") || has("stage")) && has(digit))
+      return stage;
+  if (has("no_shard") || s == "ddp" || s == "no" || s == "off" || s == "false")
+    return 0;
+  if (has("shard_grad_op"))
+    return 2;
+  if (has("fsdp") || has("full_shard") || has("hybrid_shard") || has("hsdp"))
+    return 3;
+  if (has("dist") || s == "os")
+    return 1;
+  return -1;
+}
+
+/// "yes", "no" or "" where the source says nothing that is understood.
+static std::string yesOrNo(StringRef s) {
+  for (StringRef yes : {"yes", "true", "1", "on", "y", "enabled", "sp"})
+    if (s.equals_insensitive(yes))
+      return "yes";
+  for (StringRef no : {"no", "false", "0", "off", "n", "disabled", "none"})
+    if (s.equals_insensitive(no))
+      return "no";
+  return "";
+}
+
+/// What is known of a run where its row does not say whether that is all.
+static bool knowsAll(const Point &p) {
+  return !p.chip.empty() && p.layers > 0 && p.hidden > 0 && p.sequence > 0 &&
+         p.microBatch > 0 && p.globalBatch > 0 && (p.gpus > 0 || p.dp > 0);
+}
+
+/// The row's fields; what is wrong in them becomes the point's `problem`.
+static Point readPoint(const CsvTable &table, size_t row, StringRef name) {
+  Point p;
+  p.line = table.lines[row];
+  auto at = [&](StringRef column) { return table.field(row, column).trim(); };
+  auto fail = [&](StringRef column, const Twine &what) {
+    if (p.problem.empty())
+      p.problem =
+          (name + ":" + Twine(p.line) + ": column '" + column + "': " + what)
+              .str();
+  };
+  std::pair<StringRef, std::string *> texts[] = {
+      {"id", &p.id},
+      {"source", &p.source},
+      {"table", &p.table},
+      {"model", &p.model},
+      {"gpu", &p.chip},
+      {"interconnect", &p.interconnect},
+      {"precision", &p.precision},
+      {"recompute", &p.recompute},
+      {"notes", &p.notes}};
+  for (auto &[column, out] : texts)
+    *out = at(column).str();
+  p.sequenceParallel = yesOrNo(at("sequence_parallel"));
+  std::pair<StringRef, int64_t *> integers[] = {
+      {"layers", &p.layers},
+      {"hidden", &p.hidden},
+      {"heads", &p.heads},
+      {"kv_heads", &p.kvHeads},
+      {"ffn_hidden", &p.ffn},
+      {"vocab", &p.vocab},
+      {"seq", &p.sequence},
+      {"experts", &p.experts},
+      {"topk", &p.topk},
+      {"n_gpus", &p.gpus},
+      {"gpus_per_node", &p.gpusPerNode},
+      {"dp", &p.dp},
+      {"tp", &p.tp},
+      {"pp", &p.pp},
+      {"ep", &p.ep},
+      {"cp", &p.cp},
+      {"zero_stage", &p.zeroStage},
+      {"vpp_or_interleave", &p.vpp},
+      {"micro_batch", &p.microBatch},
+      {"global_batch", &p.globalBatch}};
+  for (auto &[column, out] : integers) {
+    StringRef written = at(column);
+    bool stage = column == "zero_stage";
+    if (isOpen(written))
+      continue;
+    double v = 0;
+    if (stage && stageOf(written) >= 0) {
+      *out = stageOf(written);
+      continue;
+    }
+    if (!readCount(written, column == "seq", v)) {
+      fail(column, "expected a number, got '" + written + "'");
+      continue;
+    }
+    // A stage of -1 is one that the source does not state.
+    if (!(v >= (stage ? -1 : 0) && v <= 1e12) || v != std::floor(v))
+      fail(column, "expected a count, got '" + written + "'");
+    else
+      *out = int64_t(v);
+  }
+  auto number = [&](StringRef column, double &out) {
+    StringRef s = at(column);
+    if (!isOpen(s) && !readCount(s, false, out))
+      fail(column, "expected a number, got '" + s + "'");
+  };
+  number("params_B", p.paramsB);
+  number("active_params_B", p.activeB);
+  StringRef metric = at("metric");
+  auto *found = llvm::find(kMetrics, metric);
+  if (found == std::end(kMetrics))
+    fail("metric",
+         "unknown metric '" + metric + "'" +
+             didYouMean(metric, std::vector<StringRef>(std::begin(kMetrics),
+                                                       std::end(kMetrics))));
+  else
+    p.metric = static_cast<Metric>(found - std::begin(kMetrics));
+  if (at("value").empty())
+    fail("value", "is empty");
+  else if (!readCount(at("value"), false, p.value))
+    fail("value", "expected a number, got '" + at("value") + "'");
+  else if (p.value <= 0)
+    fail("value", "should be positive, got '" + at("value") + "'");
+  std::string cfg = noteText(p.notes, "cfg");
+  p.complete = cfg == "complete" || (cfg.empty() && knowsAll(p));
+  p.run = noteText(p.notes, "run");
+  if (p.run.empty())
+    p.run = p.id.empty() ? "line " + std::to_string(p.line) : p.id;
+  return p;
+}
+
 Expected<std::vector<Point>> tessera::readPoints(StringRef text,
                                                  StringRef name) {
   Expected<CsvTable> table = parseCsv(text, name);
@@ -51,88 +209,12 @@ Expected<std::vector<Point>> tessera::readPoints(StringRef text,
       return makeError(name + ": column '" + column + "' is missing" +
                        didYouMean(column, present));
   std::vector<Point> points;
+  bool some = table->rows.empty();
   for (size_t row = 0; row < table->rows.size(); ++row) {
-    Point p;
-    p.line = table->lines[row];
-    auto at = [&](StringRef column) { return table->field(row, column); };
-    auto fail = [&](StringRef column, const Twine &what) {
-      return makeError(name + ":" + Twine(p.line) + ": column '" + column +
-                       "': " + what);
-    };
-    std::pair<StringRef, std::string *> texts[] = {
-        {"id", &p.id},
-        {"source", &p.source},
-        {"table", &p.table},
-        {"model", &p.model},
-        {"gpu", &p.chip},
-        {"interconnect", &p.interconnect},
-        {"precision", &p.precision},
-        {"sequence_parallel", &p.sequenceParallel},
-        {"recompute", &p.recompute},
-        {"notes", &p.notes}};
-    for (auto &[column, out] : texts)
-      *out = at(column).trim().str();
-    std::pair<StringRef, int64_t *> integers[] = {
-        {"layers", &p.layers},
-        {"hidden", &p.hidden},
-        {"heads", &p.heads},
-        {"kv_heads", &p.kvHeads},
-        {"ffn_hidden", &p.ffn},
-        {"vocab", &p.vocab},
-        {"seq", &p.sequence},
-        {"experts", &p.experts},
-        {"topk", &p.topk},
-        {"n_gpus", &p.gpus},
-        {"gpus_per_node", &p.gpusPerNode},
-        {"dp", &p.dp},
-        {"tp", &p.tp},
-        {"pp", &p.pp},
-        {"ep", &p.ep},
-        {"cp", &p.cp},
-        {"zero_stage", &p.zeroStage},
-        {"vpp_or_interleave", &p.vpp},
-        {"micro_batch", &p.microBatch},
-        {"global_batch", &p.globalBatch}};
-    auto number = [&](StringRef column, double &out) -> Error {
-      StringRef s = at(column).trim();
-      if (!s.empty() && (s.getAsDouble(out) || !std::isfinite(out)))
-        return fail(column, "expected a number, got '" + s + "'");
-      return Error::success();
-    };
-    for (auto &[column, out] : integers) {
-      double v = double(*out);
-      if (Error e = number(column, v))
-        return e;
-      // A stage of -1 is one that the source does not state.
-      double least = column == "zero_stage" ? -1 : 0;
-      if (!(v >= least && v <= 1e12) || v != std::floor(v))
-        return fail(column,
-                    "expected a count, got '" + at(column).trim() + "'");
-      *out = int64_t(v);
-    }
-    if (Error e = number("params_B", p.paramsB))
-      return e;
-    if (Error e = number("active_params_B", p.activeB))
-      return e;
-    StringRef metric = at("metric").trim();
-    auto *found = llvm::find(kMetrics, metric);
-    if (found == std::end(kMetrics))
-      return fail("metric", "unknown metric '" + metric + "'" +
-                                didYouMean(metric, std::vector<StringRef>(
-                                                       std::begin(kMetrics),
-                                                       std::end(kMetrics))));
-    p.metric = static_cast<Metric>(found - std::begin(kMetrics));
-    if (at("value").trim().empty())
-      return fail("value", "is empty");
-    if (Error e = number("value", p.value))
-      return e;
-    if (p.value <= 0)
-      return fail("value", "should be positive, got '" + at("value") + "'");
-    p.complete = noteText(p.notes, "cfg") == "complete";
-    p.run = noteText(p.notes, "run");
-    if (p.run.empty())
-      p.run = p.id;
-    points.push_back(std::move(p));
+    points.push_back(readPoint(*table, row, name));
+    some |= points.back().problem.empty();
   }
+  if (!some)
+    return makeError(points.front().problem);
   return points;
 }

@@ -30,11 +30,16 @@ struct Point {
   int64_t microBatch = 0, globalBatch = 0;
   Metric metric = Metric::StepTime;
   double value = 0;
+  /// The note says so, or says nothing and all that a prediction needs is
+  /// there.
   bool complete = false;
   unsigned line = 0;
+  /// A field that cannot be read ("p.csv:7: column 'dp': ..."); the row is of
+  /// no use then, the others are.
+  std::string problem;
 };
 
-/// Fails on a missing column, a field that is no number, or an unknown metric.
+/// Fails on a missing column, and where no row at all can be read.
 llvm::Expected<std::vector<Point>> readPoints(llvm::StringRef text,
                                               llvm::StringRef name);
 

@@ -279,6 +279,16 @@ void tessera::printText(const Report &report, bool runs, raw_ostream &os) {
     t.print(os);
     os << '\n';
   }
+  std::map<std::string, unsigned> remarks;
+  for (const Outcome &o : report.outcomes)
+    for (const std::string &remark : o.run->remarks)
+      ++remarks[remark];
+  if (!remarks.empty()) {
+    os << "read with a remark:\n";
+    for (auto &[remark, n] : remarks)
+      os << "  " << n << " x " << remark << '\n';
+    os << '\n';
+  }
   if (!report.skipped.empty()) {
     std::map<std::string, unsigned> reasons;
     for (auto &[run, reason] : report.skipped)

@@ -105,9 +105,17 @@ static Error validate(const ValidateOptions &options, raw_ostream &out) {
   }
   // Rows of one run, in order of appearance.
   MapVector<StringRef, std::vector<const Point *>> runs;
-  for (const Point &p : *points)
-    if (StringRef(p.source).contains(options.source))
+  std::vector<std::pair<std::string, std::string>> skipped;
+  for (const Point &p : *points) {
+    if (!StringRef(p.source).contains(options.source))
+      continue;
+    if (p.problem.empty())
       runs[p.run].push_back(&p);
+    else
+      skipped.push_back({p.run, p.problem});
+  }
+  if (runs.empty() && !skipped.empty())
+    return makeError(skipped.front().second);
   if (runs.empty())
     return makeError(options.points + ": no row" +
                      (options.source.empty()
@@ -115,7 +123,6 @@ static Error validate(const ValidateOptions &options, raw_ostream &out) {
                           : " whose source contains '" + options.source + "'"));
   std::vector<Case> cases;
   RowSources sources(options.features);
-  std::vector<std::pair<std::string, std::string>> skipped;
   for (auto &[run, rows] : runs) {
     if (!llvm::any_of(rows, [](const Point *p) { return p->complete; })) {
       skipped.push_back({run.str(), "the configuration is not complete"});

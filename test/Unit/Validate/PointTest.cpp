@@ -62,3 +62,72 @@ TEST(Points, MistakesNameLineAndColumn) {
   EXPECT_EQ(error(row("days", "1", "2.5")),
             "p.csv:2: column 'layers': expected a count, got '2.5'");
 }
+
+// One bad row takes no other with it.
+TEST(Points, BadRowsAreKeptApart) {
+  auto points = cantFail(
+      readPoints(row("days", "2") + "y,s,GPT,x,64,4,128,H100,1,1,1,1,1,days,2,"
+                                    "cfg=complete,8\n",
+                 "p.csv"));
+  ASSERT_EQ(points.size(), 2u);
+  EXPECT_EQ(points[0].problem, "");
+  EXPECT_EQ(points[1].problem,
+            "p.csv:3: column 'layers': expected a number, got 'x'");
+}
+
+TEST(Points, Spellings) {
+  auto read = [](StringRef zero, StringRef sp, StringRef vpp, StringRef seq,
+                 StringRef batch, StringRef notes = "run=r") {
+    return cantFail(readPoints(
+        ("id,source,model,layers,hidden,heads,seq,gpu,dp,tp,pp,micro_batch,"
+         "n_gpus,zero_stage,sequence_parallel,vpp_or_interleave,metric,value,"
+         "notes,global_batch\nx,s,GPT,2,64,4," +
+         seq + ",H100,-,1,1,1,8," + zero + "," + sp + "," + vpp +
+         ",step_time_s,\"1,000\"," + notes + "," + batch + "\n")
+            .str(),
+        "p.csv"))[0];
+  };
+  const std::pair<const char *, int> stages[] = {{"", -1},
+                                                 {"-1", -1},
+                                                 {"0", 0},
+                                                 {"3", 3},
+                                                 {"n/a", -1},
+                                                 {"none", -1},
+                                                 {"ZeRO-2", 2},
+                                                 {"zero1", 1},
+                                                 {"Stage 3", 3},
+                                                 {"FSDP", 3},
+                                                 {"FSDP2", 3},
+                                                 {"FULL_SHARD", 3},
+                                                 {"HYBRID_SHARD", 3},
+                                                 {"HSDP", 3},
+                                                 {"SHARD_GRAD_OP", 2},
+                                                 {"NO_SHARD", 0},
+                                                 {"DDP", 0},
+                                                 {"distributed optimizer", 1},
+                                                 {"dist-opt", 1},
+                                                 {"off", 0}};
+  for (auto [written, stage] : stages) {
+    Point p = read(written, "", "", "128", "8");
+    EXPECT_EQ(p.problem, "") << written;
+    EXPECT_EQ(p.zeroStage, stage) << written;
+  }
+  for (const char *yes : {"yes", "True", "1", "on", "Y"})
+    EXPECT_EQ(read("", yes, "", "128", "8").sequenceParallel, "yes") << yes;
+  for (const char *no : {"no", "FALSE", "0", "off"})
+    EXPECT_EQ(read("", no, "", "128", "8").sequenceParallel, "no") << no;
+  for (const char *open : {"", "-", "n/a", "maybe"})
+    EXPECT_EQ(read("", open, "", "128", "8").sequenceParallel, "") << open;
+  for (const char *open : {"", "-", "none", "N/A"})
+    EXPECT_EQ(read("", "", open, "128", "8").vpp, 0) << open;
+  Point p = read("1", "", "5", "4k", "\"1,024\"");
+  EXPECT_EQ(p.problem, "");
+  EXPECT_EQ(p.vpp, 5);
+  EXPECT_EQ(p.sequence, 4096);
+  EXPECT_EQ(p.globalBatch, 1024);
+  EXPECT_EQ(p.value, 1000);
+  EXPECT_EQ(p.dp, 0);
+  EXPECT_TRUE(p.complete); // nothing says it is not, and all is there
+  EXPECT_FALSE(read("1", "", "", "128", "").complete);
+  EXPECT_FALSE(read("1", "", "", "128", "8", "cfg=partial").complete);
+}

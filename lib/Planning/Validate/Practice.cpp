@@ -1,0 +1,212 @@
+//===- Practice.cpp - frameworks and their settings as sources name them --===//
+#include "Case.h"
+#include "Words.h"
+#include "tessera/Support/Error.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace llvm;
+using namespace tessera;
+
+/// What a row says in words, in lower case.
+static std::string wordsOf(const Point &p) {
+  return StringRef(p.source + " " + p.table + " " + p.notes).lower();
+}
+
+static bool any(StringRef text, std::initializer_list<StringRef> words) {
+  return llvm::any_of(words, [&](StringRef w) { return text.contains(w); });
+}
+
+/// Whether `word` stands in `text` with no letter beside it.
+static bool hasWord(StringRef text, StringRef word) {
+  for (size_t at = text.find(word); at != StringRef::npos;
+       at = text.find(word, at + 1)) {
+    size_t end = at + word.size();
+    if ((at == 0 || !isAlpha(text[at - 1])) &&
+        (end == text.size() || !isAlpha(text[end])))
+      return true;
+  }
+  return false;
+}
+
+std::string tessera::stackOf(const Point &p) {
+  std::string text = wordsOf(p);
+  auto has = [&](StringRef s) { return StringRef(text).contains(s); };
+  if (has("torchtitan") || has("automodel"))
+    return "torchtitan"; // AutoModel: FSDP2 with Transformer Engine's kernels
+  if (has("llm-foundry") || has("composer"))
+    return "llm-foundry";
+  if (has("paxml") || has("maxtext") || hasWord(text, "jax") ||
+      hasWord(text, "alpa") || has("levanter") || has("easylm") ||
+      hasWord(text, "xla"))
+    return "jax";
+  if (has("megatron-bridge")) {
+    // Its expert path was rewritten for the container of June 2026: repeated
+    // rows jump by a third to a half there.
+    StringRef release = StringRef(p.table);
+    bool later = release.starts_with("26.06") || release.starts_with("26.08");
+    return later ? "megatron-bridge-26.06" : "megatron-bridge";
+  }
+  if (has("2205.05198"))
+    return "megatron-2022";
+  if (has("2104.04473"))
+    return p.zeroStage == 3 ? "deepspeed" : "megatron-2021";
+  if (has("bigscience"))
+    return "bigscience-2022"; // its fork on DeepSpeed's pipeline engine
+  // Eager frameworks of that age with hybrid parallelism and nothing fused.
+  if (has("megatron-deepspeed") || has("vtrain") || has("paddle") ||
+      has("gpt-neox"))
+    return "megatron-deepspeed";
+  if (has("dgxc") || hasWord(text, "nemo"))
+    return "nemo";
+  if (has("simumax") || has("megatron"))
+    return "megatron-core";
+  if (has("deepspeed") || has("colossal"))
+    return "deepspeed";
+  bool compiled = has("torch.compile") && !has("no-compile");
+  if (has("fsdp2") || (has("fsdp") && compiled))
+    return "torchtitan";
+  // PyTorch's own data parallelism, sharded or not, kernel by kernel.
+  if (has("fsdp") || has("lightning") || has("lit-gpt") || has("litgpt") ||
+      has("pytorch ddp") || has("nanogpt") || has("accelerate"))
+    return compiled ? "torchtitan" : "llm-foundry";
+  if (p.zeroStage == 3)
+    return "torchtitan";
+  return "megatron-core";
+}
+
+Expected<Precision> tessera::precisionOf(const Point &p) {
+  Precision r;
+  std::string lower = StringRef(p.precision).lower();
+  StringRef s = lower;
+  auto refuse = [&](const Twine &what) -> Expected<Precision> {
+    return makeError("precision '" + p.precision + "': " + what +
+                     " (bf16, fp16, fp8 and fp4 are)");
+  };
+  bool sixteen = any(s, {"16", "half", "amp", "mixed", "bfloat"});
+  if (any(s, {"fp4", "float4", "e2m1"}) && !s.contains("qlora"))
+    r.linear = DataType::FP4;
+  else if (any(s, {"fp8", "float8", "e4m3", "e5m2"}))
+    r.linear = DataType::FP8;
+  else if (any(s, {"nf4", "int4", "int8", "4-bit", "4bit", "8-bit", "8bit",
+                   "qlora"}))
+    return refuse("quantised weights are not modelled");
+  else if (!sixteen && any(s, {"32", "single", "full", "64", "double"}))
+    return refuse("training in 32 bits is not modelled");
+  else if (!sixteen && !s.empty() && s != "-" && s != "na" && s != "n/a" &&
+           s != "none" && s != "unknown")
+    return refuse("it is not known");
+  std::string text = StringRef(p.notes + " " + p.table).lower();
+  r.frozen = hasWord(text, "lora") || hasWord(text, "qlora") ||
+             hasWord(text, "adapters");
+  return r;
+}
+
+/// "1/2", "50%", "every 2nd", "every other": a share of the layers; 0: none.
+static double shareIn(StringRef s) {
+  if (s.contains("other") || s.contains("half") || s.contains("alternate"))
+    return 0.5;
+  StringRef digits = s.drop_until([](char c) { return isDigit(c); });
+  unsigned first = 0, second = 0;
+  if (digits.consumeInteger(10, first) || first == 0)
+    return 0;
+  if (digits.consume_front("/") && !digits.consumeInteger(10, second) &&
+      second > 0)
+    return std::min(1.0, double(first) / second);
+  if (digits.ltrim().starts_with("%"))
+    return std::min(1.0, first / 100.0);
+  if (s.contains("every"))
+    return 1.0 / first;
+  return 0;
+}
+
+Recomputation tessera::recomputationOf(StringRef written) {
+  Recomputation r;
+  std::string lower = written.trim().lower();
+  StringRef s = lower;
+  if (s.empty() || s == "-" || s == "na" || s == "n/a" || s == "unknown" ||
+      s == "?")
+    return r;
+  r.stated = true;
+  auto is = [&](std::initializer_list<StringRef> words) {
+    return llvm::is_contained(words, s);
+  };
+  if (is({"none", "no", "off", "false", "0", "disabled", "without", "never"}))
+    return r;
+  // Policies that keep the products' results: XLA's "minimal".
+  if (s.starts_with("minimal") || is({"save_dot_except_mlp"})) {
+    r.kind = RecomputeKind::Selective;
+    return r;
+  }
+  bool selective = any(s, {"selective", "sac", "partial"});
+  bool perOp = selective && hasWord(s, "op");
+  bool perLayer = any(s, {"layer", "block", "every", "%", "/"});
+  double share = shareIn(s);
+  // TorchTitan's two: "layer" recomputes every second layer, "op" every second
+  // product (torchtitan/models/llama3/infra/parallelize.py), which is as much.
+  if (perOp || (selective && perLayer && share == 0))
+    share = 0.5;
+  if (share > 0) {
+    r.kind = RecomputeKind::Full;
+    r.share = share;
+    return r;
+  }
+  if (selective || any(s, {"attention", "attn", "core"})) {
+    r.kind = RecomputeKind::Selective;
+    return r;
+  }
+  // Only some of the projections are kept: nearly all is done again.
+  if (any(s, {"full", "yes", "true", "all", "checkpoint", "uniform", "block",
+              "save_qkv_proj", "gradient"}) ||
+      is({"1", "on", "ac", "enabled", "y", "recompute"})) {
+    r.kind = RecomputeKind::Full;
+    return r;
+  }
+  r.stated = r.understood = false;
+  return r;
+}
+
+void tessera::applyPractice(const Point &p, StackTraits &traits) {
+  std::string text = wordsOf(p);
+  StringRef t = text;
+  bool flash = any(t, {"flash attention", "flashattention", "flash-attention",
+                       "flash_attention", "flash attn", "flash-attn", "sdpa",
+                       "xformers", "fused attention"}) ||
+               hasWord(t, "fa2");
+  if (any(t, {"no flash", "without flash", "flash attention off",
+              "unfused attention", "no fused attention"}))
+    traits.attention = AttentionKernel::Unfused;
+  else if (any(t,
+               {"flashattention-3", "flashattention 3", "cudnn attention"}) ||
+           hasWord(t, "fa3"))
+    traits.attention = AttentionKernel::Native;
+  else if (flash && traits.attention == AttentionKernel::Unfused)
+    traits.attention = AttentionKernel::Flash2;
+  if (any(t, {"eager", "no-compile", "without compile"}))
+    traits.fusedElementwise = false;
+  else if (any(t, {"torch.compile", "transformer engine"}))
+    traits.fusedElementwise = true;
+  if (any(t, {"deepep", "hybridep"}))
+    traits.dispatcher = DispatcherKind::Fused;
+}
+
+int tessera::shardGroupOf(const Point &p, int gpusPerNode) {
+  int64_t group = noteNumber(p.notes, "shard_group");
+  std::string text = wordsOf(p);
+  if (!group &&
+      (hasWord(text, "hsdp") || StringRef(text).contains("hybrid shard") ||
+       StringRef(text).contains("hybrid_shard")))
+    group = gpusPerNode;
+  return group > 0 && group <= 1000000 ? int(group) : 0;
+}
+
+std::string tessera::notModelled(const Point &p) {
+  std::string text = wordsOf(p);
+  StringRef t = text;
+  bool none = any(t, {"offload=false", "no offload", "offload off",
+                      "offloading off", "without offload"});
+  if (!none && any(t, {"zero-offload", "zero-infinity", "cpu offload",
+                       "cpu_offload", "offload=true", "optimizer offload",
+                       "offloaded to", "nvme offload"}))
+    return "state offloaded to the host is not modelled";
+  return "";
+}

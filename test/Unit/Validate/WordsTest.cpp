@@ -1,0 +1,234 @@
+//===- WordsTest.cpp - how sources spell things ---------------------------===//
+#include "lib/Planning/Validate/Words.h"
+#include "lib/Planning/Validate/Case.h"
+#include "gtest/gtest.h"
+
+using namespace llvm;
+using namespace tessera;
+
+TEST(Words, ChipsAreUnderstood) {
+  const std::pair<const char *, const char *> spellings[] = {
+      {"V100", "v100-32g-sxm"},
+      {"V100-SXM2-32GB", "v100-32g-sxm"},
+      {"Tesla V100-SXM3-32GB", "v100-32g-sxm"},
+      {"NVIDIA V100 16GB", "v100-16g-sxm"},
+      {"Tesla_V100-SXM2-16GB", "v100-16g-sxm"},
+      {"V100 (DGX-2)", "v100-32g-sxm"},
+      {"A100", "a100-80g-sxm"},
+      {"a100_80gb", "a100-80g-sxm"},
+      {"A100-SXM4-80GB", "a100-80g-sxm"},
+      {"8x A100 80GB SXM4", "a100-80g-sxm"},
+      {"8xA100", "a100-80g-sxm"},
+      {"NVIDIA_A100-SXM4-40GB", "a100-40g-sxm"},
+      {"A100-40GBx8", "a100-40g-sxm"},
+      {"A100 SXM 40G", "a100-40g-sxm"},
+      {"NVIDIA A100 40GB PCIe", "a100-40g-pcie"},
+      {"A100-PCIE-80GB", "a100-80g-pcie"},
+      {"A800", "a800-80g-sxm"},
+      {"NVIDIA_A800-SXM4-80GB", "a800-80g-sxm"},
+      {"H100", "h100-sxm"},
+      {"nvidia_h100", "h100-sxm"},
+      {"H100 SXM5 80GB", "h100-sxm"},
+      {"HGX H100", "h100-sxm"},
+      {"DGX-H100", "h100-sxm"},
+      {"NVIDIA H100 80GB HBM3", "h100-sxm"},
+      {"H100-96GB HBM2e (500W)", "h100-96g-500w"},
+      {"H100 PCIe", "h100-pcie"},
+      {"H100-NVL", "h100-nvl"},
+      {"H800", "h800-sxm"},
+      {"H200", "h200-sxm"},
+      {"NVIDIA H200-SXM-141GB", "h200-sxm"},
+      {"DGX B200", "b200-sxm"},
+      {"GB200 NVL72", "gb200-nvl72"},
+      {"NVIDIA_GB200", "gb200-nvl72"},
+      {"L40S 48GB", "l40s"},
+      {"NVIDIA GeForce RTX 4090", "rtx-4090"},
+      {"RTX4090", "rtx-4090"},
+      {"p4d.24xlarge", "a100-40g-sxm"},
+      {"AWS p4de.24xlarge", "a100-80g-sxm"},
+      {"p5.48xlarge", "h100-sxm"},
+      {"p5en.48xlarge", "h200-sxm"},
+      {"a3-megagpu-8g", "h100-sxm"},
+      {"a2-highgpu-1g", "a100-40g-sxm"}};
+  for (auto [written, name] : spellings) {
+    Expected<Chip> c = chipOf(written);
+    EXPECT_TRUE(bool(c)) << written;
+    if (c)
+      EXPECT_EQ(c->name, name) << written;
+    else
+      consumeError(c.takeError());
+  }
+  EXPECT_EQ(cantFail(chipOf("V100-SXM3-32GB (DGX-2)")).gpusPerNode, 16);
+}
+
+// A part that resembles one of the table is not taken for it.
+TEST(Words, OtherChipsAreRefused) {
+  for (const char *written :
+       {"TPU v5p", "MI300X", "GH200", "H200 NVL", "A100-64GB", "A10G", "A6000",
+        "V100-PCIE-32GB", "RTX 3090", "T4", "Gaudi 2", "Ascend 910B", "P100",
+        "A40", "L4", "L40", "RTX 6000 Ada", "", "GPU"}) {
+    Expected<Chip> c = chipOf(written);
+    EXPECT_FALSE(bool(c)) << written;
+    if (!c)
+      EXPECT_TRUE(StringRef(toString(c.takeError()))
+                      .starts_with(("unknown chip '" + Twine(written)).str()))
+          << written;
+  }
+}
+
+static Cluster cluster(StringRef chip, StringRef interconnect, int gpus = 64,
+                       int perNode = 0) {
+  Point p;
+  p.interconnect = interconnect.str();
+  p.gpusPerNode = perNode;
+  return clusterOf(p, cantFail(chipOf(chip)), gpus);
+}
+
+TEST(Words, Networks) {
+  struct {
+    const char *chip, *text;
+    double gbitPerNode;
+  } const known[] = {
+      {"A100", "400 Gbps node-node", 400},
+      {"A100", "1600 Gbps node-node", 1600},
+      {"H100", "3.2 Tbps", 3200},
+      {"A100", "4 * 100Gb RoCE", 400},
+      {"A100", "4x100Gb/s InfiniBand", 400},
+      {"A100", "8x 200 Gb/s HDR InfiniBand", 1600},
+      {"A100", "NVLink 600 GB/s; 8 x 200Gbps RDMA", 1600},
+      {"A100", "NVLink3 + 2x HDR", 400},
+      {"A100", "NVLink (600 GB/s) and InfiniBand (4x 200 Gb/s)", 800},
+      {"V100", "2x EDR InfiniBand", 200},
+      {"V100", "4 x Omni-Path", 400},
+      {"H100", "NVLink; 400 Gb/s RDMA per GPU (Grand Teton)", 3200},
+      {"H100", "8x ConnectX-7 400 Gb/s", 3200},
+      {"H100", "InfiniBand NDR", 3200},
+      {"H100", "25 GB/s per node Ethernet", 200},
+      {"A100", "EFA 400 Gbps", 400},
+      {"A100", "PCIe 4.0 x16, 100 Gb/s InfiniBand", 800},
+      {"L40S", "PCIe; 10GbE", 10}};
+  for (const auto &k : known) {
+    Network n = cluster(k.chip, k.text).network;
+    EXPECT_NEAR(n.nicsPerNode * n.nicBandwidth * 8e-9, k.gbitPerNode, 0.01)
+        << k.text;
+  }
+  // What says nothing leaves the usual server as it is.
+  Network usual = cluster("H100", "").network;
+  for (const char *text : {"NVLink", "NVSwitch 900 GB/s", "-", "fast",
+                           "99999999999999 Gb/s", "A3 VM", "BF3"}) {
+    Network n = cluster("H100", text).network;
+    EXPECT_EQ(n.nicsPerNode * n.nicBandwidth,
+              usual.nicsPerNode * usual.nicBandwidth)
+        << text;
+  }
+  Cluster four = cluster("A100", "", 64, 4);
+  EXPECT_EQ(four.gpusPerNode, 4);
+  EXPECT_EQ(four.nodes, 16);
+  EXPECT_EQ(four.network.nicsPerNode, 4);
+  EXPECT_EQ(cluster("RTX 4090", "PCIe").network.nvlinkDomain, 1);
+}
+
+TEST(Words, Precisions) {
+  auto of = [](const char *text) {
+    Point p;
+    p.precision = text;
+    return precisionOf(p);
+  };
+  for (const char *text :
+       {"bf16", "BF16", "bfloat16", "fp16", "float16", "amp", "AMP O2", "mixed",
+        "fp16 mixed", "bf16-mixed", "16-bit", "half", "BF16 (fp32 grads)",
+        "bf16 + fp32 accumulate", "", "-", "n/a"})
+    EXPECT_EQ(cantFail(of(text)).linear, DataType::BF16) << text;
+  for (const char *text : {"fp8", "FP8-CS", "FP8-MX", "float8", "bf16+fp8",
+                           "Float8 rowwise", "e4m3", "fp8_hybrid"})
+    EXPECT_EQ(cantFail(of(text)).linear, DataType::FP8) << text;
+  for (const char *text : {"nvfp4", "FP4", "MXFP4"})
+    EXPECT_EQ(cantFail(of(text)).linear, DataType::FP4) << text;
+  for (const char *text : {"fp32", "FP32", "tf32", "float32", "full", "int8",
+                           "nf4", "QLoRA 4-bit", "posit"})
+    EXPECT_TRUE(
+        StringRef(toString(of(text).takeError())).starts_with("precision '"))
+        << text;
+}
+
+TEST(Words, Recomputation) {
+  auto is = [](const char *text, RecomputeKind kind, double share = 1) {
+    Recomputation r = recomputationOf(text);
+    EXPECT_TRUE(r.stated && r.understood) << text;
+    EXPECT_EQ(r.kind, kind) << text;
+    EXPECT_DOUBLE_EQ(r.share, share) << text;
+  };
+  for (const char *text : {"none", "None", "no", "off", "false", "0"})
+    is(text, RecomputeKind::None);
+  for (const char *text : {"full", "Full", "yes", "true", "1", "on", "uniform",
+                           "full AC", "block", "gradient checkpointing",
+                           "activation checkpointing", "save_qkv_proj", "AC"})
+    is(text, RecomputeKind::Full);
+  for (const char *text : {"selective", "Selective", "SAC", "core_attn",
+                           "attention", "minimal_flash", "partial"})
+    is(text, RecomputeKind::Selective);
+  for (const char *text : {"selective op", "selective layer", "every 2nd layer",
+                           "every other block", "1/2 of blocks", "50%"})
+    is(text, RecomputeKind::Full, 0.5);
+  is("1/4", RecomputeKind::Full, 0.25);
+  is("every 4 layers", RecomputeKind::Full, 0.25);
+  for (const char *text : {"", "-", "n/a", "unknown", "?"}) {
+    EXPECT_FALSE(recomputationOf(text).stated) << text;
+    EXPECT_TRUE(recomputationOf(text).understood) << text;
+  }
+  EXPECT_FALSE(recomputationOf("as we like").understood);
+}
+
+TEST(Words, Frameworks) {
+  const std::tuple<const char *, const char *, int> rows[] = {
+      {"pytorch/torchtitan@1:x.md", "", 3},
+      {"MosaicML llm-foundry", "", 3},
+      {"arXiv 2302.02599", "Colossal-AI", 1},
+      {"Megatron-DeepSpeed", "", 1},
+      {"deepspeed 0.11.1", "ZeRO-3", 3},
+      {"google/maxtext", "", 3},
+      {"NeMo 24.09", "", 1},
+      {"arXiv 2304.11277", "FSDP", 3},
+      {"a blog", "FSDP2 + torch.compile", 3},
+      {"a blog", "", -1}};
+  const char *stacks[] = {
+      "torchtitan", "llm-foundry",  "deepspeed", "megatron-deepspeed",
+      "deepspeed",  "jax",          "nemo",      "llm-foundry",
+      "torchtitan", "megatron-core"};
+  for (auto [i, row] : enumerate(rows)) {
+    Point p;
+    auto &[source, notes, zero] = row;
+    p.source = source;
+    p.notes = notes;
+    p.zeroStage = zero;
+    EXPECT_EQ(stackOf(p), stacks[i]) << source << notes;
+  }
+}
+
+TEST(Words, Practice) {
+  auto traits = [](const char *stack, const char *notes) {
+    Point p;
+    p.notes = notes;
+    StackTraits t = cantFail(stackTraits(stack));
+    applyPractice(p, t);
+    return t;
+  };
+  EXPECT_EQ(traits("deepspeed", "flash attention 2").attention,
+            AttentionKernel::Flash2);
+  EXPECT_EQ(traits("deepspeed", "no flash attention").attention,
+            AttentionKernel::Unfused);
+  EXPECT_EQ(traits("torchtitan", "FA3").attention, AttentionKernel::Native);
+  EXPECT_FALSE(traits("torchtitan", "FSDP; eager").fusedElementwise);
+  EXPECT_TRUE(traits("llm-foundry", "torch.compile").fusedElementwise);
+  Point p;
+  p.notes = "FSDP; shard_group=32";
+  EXPECT_EQ(shardGroupOf(p, 8), 32);
+  p.notes = "HSDP";
+  EXPECT_EQ(shardGroupOf(p, 8), 8);
+  p.notes = "FSDP";
+  EXPECT_EQ(shardGroupOf(p, 8), 0);
+  p.notes = "ZeRO-Offload";
+  EXPECT_NE(notModelled(p), "");
+  p.notes = "offload=false";
+  EXPECT_EQ(notModelled(p), "");
+}
