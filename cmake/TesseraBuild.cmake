@@ -13,6 +13,17 @@ if(TESSERA_ENABLE_ASSERTIONS)
   list(APPEND TESSERA_COMPILE_OPTIONS -UNDEBUG)
 endif()
 
+# "address;undefined" checks our own code while it runs; the packaged LLVM stays
+# as it is, so what needs both sides instrumented (vptr, poison that LLVM's
+# allocators leave) is off. scripts/sanitize.sh builds and runs such a tree.
+set(TESSERA_SANITIZE "" CACHE STRING "Sanitizers for Tessera's own code, as in -fsanitize=")
+if(TESSERA_SANITIZE)
+  list(JOIN TESSERA_SANITIZE "," sanitizers)
+  add_compile_options(-fsanitize=${sanitizers} -fno-sanitize=vptr,function
+    -fno-sanitize-recover=all -fno-omit-frame-pointer -gline-tables-only)
+  add_link_options(-fsanitize=${sanitizers} -fno-sanitize=vptr,function)
+endif()
+
 find_program(TESSERA_CCACHE ccache)
 if(TESSERA_CCACHE)
   set(CMAKE_C_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${TESSERA_CCACHE})

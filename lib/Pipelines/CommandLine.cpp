@@ -12,7 +12,7 @@ using namespace llvm;
 using namespace tessera;
 
 int tessera::fail(const Twine &message) {
-  errs() << "error: " << printable(message.str()) << "\n";
+  printError(errs(), message);
   return 1;
 }
 

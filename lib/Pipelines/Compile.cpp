@@ -8,6 +8,7 @@
 #include "tessera/Import/Import.h"
 #include "tessera/Pipelines/Registration.h"
 #include "tessera/Support/File.h"
+#include "tessera/Support/Printable.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"
@@ -21,7 +22,7 @@ using namespace mlir;
 using namespace tessera;
 
 static bool fail(const llvm::Twine &message) {
-  llvm::errs() << "error: " << message << "\n";
+  printError(llvm::errs(), message);
   return false;
 }
 

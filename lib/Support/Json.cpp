@@ -2,6 +2,7 @@
 #include "tessera/Support/Json.h"
 #include "tessera/Support/Suggest.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 #include <map>
@@ -31,6 +32,18 @@ std::optional<size_t> tessera::findTooDeep(StringRef text) {
   return std::nullopt;
 }
 
+/// LLVM's "[3:7, byte=31]: Expected object key" in the way of all messages.
+static Error notWellFormed(StringRef what, StringRef message) {
+  unsigned line = 0;
+  if (!message.consume_front("[") || message.consumeInteger(10, line))
+    return makeError(what + ": " + message);
+  std::string reason = message.split("]: ").second.str();
+  if (!reason.empty())
+    reason[0] = toLower(reason[0]);
+  return makeError(what + ": line " + Twine(line) +
+                   ": not well-formed JSON: " + reason);
+}
+
 Expected<json::Value> tessera::parseJson(StringRef text, StringRef what) {
   // Editors of some systems begin a file with a byte order mark.
   text.consume_front("\xEF\xBB\xBF");
@@ -41,7 +54,7 @@ Expected<json::Value> tessera::parseJson(StringRef text, StringRef what) {
                      " levels at byte " + Twine(*byte));
   Expected<json::Value> value = json::parse(text);
   if (!value)
-    return makeError(what + ": " + toString(value.takeError()));
+    return notWellFormed(what, toString(value.takeError()));
   return value;
 }
 

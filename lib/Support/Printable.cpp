@@ -24,3 +24,17 @@ std::string tessera::printableName(StringRef text) {
     out += c == '\n' ? "\\n" : c == '\t' ? "\\t" : std::string(1, c);
   return out;
 }
+
+std::string tessera::printableMessage(StringRef text) {
+  constexpr size_t kHead = 1500, kTail = 300;
+  std::string line = printableName(text);
+  if (line.size() <= kHead + kTail)
+    return line;
+  // The cut may go through a character.
+  return json::fixUTF8(StringRef(line).take_front(kHead)) + " ... " +
+         json::fixUTF8(StringRef(line).take_back(kTail));
+}
+
+void tessera::printError(raw_ostream &os, const Twine &message) {
+  os << "error: " << printableMessage(message.str()) << "\n";
+}

@@ -9,6 +9,8 @@
 #define TESSERA_SUPPORT_PRINTABLE_H
 
 #include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/Twine.h"
+#include "llvm/Support/raw_ostream.h"
 #include <string>
 
 namespace tessera {
@@ -19,6 +21,14 @@ std::string printable(llvm::StringRef text);
 
 /// The same on one line: line feeds and tabs become "\n" and "\t".
 std::string printableName(llvm::StringRef text);
+
+/// `printableName` of a message that may quote a file: of a very long one the
+/// middle is left out, since place and reason stand at the ends.
+std::string printableMessage(llvm::StringRef text);
+
+/// "error: MESSAGE", as every command reports a mistake: one line, whatever the
+/// message quotes.
+void printError(llvm::raw_ostream &os, const llvm::Twine &message);
 
 } // namespace tessera
 

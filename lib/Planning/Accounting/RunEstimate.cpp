@@ -265,7 +265,7 @@ int tessera::runEstimate(const EstimateOptions &o, raw_ostream &out,
                          raw_ostream &err) {
   Estimate e;
   auto fail = [&](const Twine &message) {
-    err << "error: " << printable(message.str()) << "\n";
+    printError(err, message);
     return 1;
   };
   if (o.cacheBatch < 1 || o.cacheBatch > kLargestBatch)

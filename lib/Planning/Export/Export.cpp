@@ -4,6 +4,7 @@
 #include "Format.h"
 #include "tessera/Support/Error.h"
 #include "tessera/Support/File.h"
+#include "tessera/Support/Printable.h"
 #include "tessera/Support/Suggest.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -216,9 +217,8 @@ static Syntax guessSyntax(StringRef text, StringRef where) {
   return Syntax::Yaml;
 }
 
-Expected<FrameworkRun>
-tessera::readFrameworkText(StringRef text, StringRef where,
-                           const FrameworkReadOptions &options) {
+static Expected<FrameworkRun> readText(StringRef text, StringRef where,
+                                       const FrameworkReadOptions &options) {
   size_t offset = text.find('\0');
   if (offset != StringRef::npos || !json::isUTF8(text, &offset))
     return makeError(where + ":" +
@@ -247,6 +247,16 @@ tessera::readFrameworkText(StringRef text, StringRef where,
                    ": this is no file of a framework that is known; if "
                    "it is, name the framework (" +
                    join(names, ", ") + ")");
+}
+
+Expected<FrameworkRun>
+tessera::readFrameworkText(StringRef text, StringRef where,
+                           const FrameworkReadOptions &options) {
+  Expected<FrameworkRun> run = readText(text, where, options);
+  // Messages quote the file, whatever stands in it.
+  if (!run)
+    return makeError(printableMessage(toString(run.takeError())));
+  return run;
 }
 
 Expected<FrameworkRun>

@@ -192,6 +192,12 @@ static void readPipeline(SettingsReader &r, int64_t layers, FrameworkRun &run) {
                         "layers are taken as even");
     return;
   }
+  if (layers > 0)
+    for (auto [what, n] : {std::pair("first", less), {"last", lastLess}})
+      if (n > layers)
+        return r.fail(p + "pipeline_parallel_" + what + "_stage_less_layers",
+                      "must be at most the " + Twine(layers) + " layers, got " +
+                          Twine(n));
   if (perStage) {
     if (layers == 0)
       return r.fail(perStageKey, "needs the number of layers, which the file "
@@ -288,6 +294,10 @@ static void read(SettingsReader &r, const FrameworkReadOptions &options,
   l.ep = size("expert_parallel_degree");
   int etp = size("expert_tensor_parallel_degree");
   l.etp = l.ep > 1 ? etp : 1;
+  if (l.etp != 1 && l.etp != l.tp)
+    return r.fail(p + "expert_tensor_parallel_degree",
+                  "must be 1 or the tensor parallel degree " + Twine(l.tp) +
+                      ", got " + Twine(l.etp));
   static constexpr StringLiteral kBackends[] = {"standard", "deepep"};
   l.dispatcher =
       r.choice(p + "expert_parallel_comm_backend", kBackends).value_or(0) == 1

@@ -104,7 +104,7 @@ static json::Value explanationJson(const ExplainReport &x) {
 int tessera::runExplain(const ExplainOptions &o, raw_ostream &out,
                         raw_ostream &err) {
   auto fail = [&](const Twine &message) {
-    err << "error: " << printable(message.str()) << "\n";
+    printError(err, message);
     return 1;
   };
   if (Error e = checkOutputs(o.report, o.json, o.details))

@@ -12,7 +12,7 @@ using namespace llvm;
 using namespace tessera;
 
 static int fail(raw_ostream &err, const Twine &message) {
-  err << "error: " << printable(message.str()) << "\n";
+  printError(err, message);
   return 1;
 }
 

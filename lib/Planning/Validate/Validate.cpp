@@ -2,6 +2,7 @@
 #include "tessera/Planning/Validate.h"
 #include "Report.h"
 #include "tessera/Support/File.h"
+#include "tessera/Support/Printable.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace llvm;
@@ -175,7 +176,7 @@ static Error validate(const ValidateOptions &options, raw_ostream &out) {
 int tessera::runValidate(const ValidateOptions &options, raw_ostream &out,
                          raw_ostream &err) {
   if (Error e = validate(options, out)) {
-    err << "error: " << toString(std::move(e)) << '\n';
+    printError(err, toString(std::move(e)));
     return 1;
   }
   return 0;

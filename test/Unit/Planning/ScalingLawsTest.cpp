@@ -40,15 +40,13 @@ TEST(ScalingLaws, ChinchillaTables) {
     const char *law;
     double flops, parameters, tolerance = 0.12;
   };
-  for (const Row &row : {Row{"chinchilla-1", 1.23e22, 10e9},
-                         Row{"chinchilla-1", 3.85e24, 175e9},
-                         Row{"chinchilla-1", 9.90e24, 280e9},
-                         Row{"chinchilla-2", 1.32e22, 10e9},
-                         Row{"chinchilla-2", 4.54e24, 175e9},
-                         Row{"chinchilla-2", 1.59e26, 1e12},
-                         Row{"chinchilla-3", 2.46e22, 10e9, 0.30},
-                         Row{"chinchilla-3", 1.71e24, 67e9, 0.30},
-                         Row{"chinchilla-3", 3.52e25, 280e9, 0.30}}) {
+  for (const Row &row :
+       {Row{"chinchilla-1", 1.23e22, 10e9}, Row{"chinchilla-1", 3.85e24, 175e9},
+        Row{"chinchilla-1", 9.90e24, 280e9}, Row{"chinchilla-2", 1.32e22, 10e9},
+        Row{"chinchilla-2", 4.54e24, 175e9}, Row{"chinchilla-2", 1.59e26, 1e12},
+        Row{"chinchilla-3", 2.46e22, 10e9, 0.30},
+        Row{"chinchilla-3", 1.71e24, 67e9, 0.30},
+        Row{"chinchilla-3", 3.52e25, 280e9, 0.30}}) {
     Budget budget;
     budget.flops = row.flops;
     EXPECT_NEAR(byLaw(budget)[row.law].parameters, row.parameters,
@@ -103,9 +101,9 @@ TEST(ScalingLaws, InferenceFavoursSmallerModels) {
   for (double factor : {0.97, 1.03}) {
     double n = lifetime.parameters * factor;
     const ParametricLoss &fit = besirogluLoss();
-    double d = std::pow(
-        fit.b / (*plain.loss - fit.irreducible - fit.a / std::pow(n, fit.alpha)),
-        1 / fit.beta);
+    double d = std::pow(fit.b / (*plain.loss - fit.irreducible -
+                                 fit.a / std::pow(n, fit.alpha)),
+                        1 / fit.beta);
     EXPECT_GT(6 * n * d + 2 * n * budget.inferenceTokens,
               lifetime.lifetimeFlops);
   }
