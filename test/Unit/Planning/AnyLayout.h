@@ -23,7 +23,7 @@ inline ExportInput anyInput(Dice &dice) {
   Layout &l = input.layout;
   do {
     l = Layout();
-    l.dp = dice.power(5);
+    l.dp = dice.power(5) * (dice.below(4) ? 1 : 3);
     l.shardGroup = dice.coin() ? 0 : std::max(1, l.dp >> dice.below(3));
     l.zeroStage = dice.below(4);
     l.tp = dice.power(4);

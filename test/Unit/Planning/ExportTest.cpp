@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "tessera/Planning/Export.h"
 #include "AnyLayout.h"
+#include "test/Support/ExportedFields.h"
 #include "gtest/gtest.h"
 
 using namespace llvm;
@@ -97,14 +98,7 @@ static void restrict(StringRef format, ExportInput &input) {
 
 static FrameworkRun readBack(StringRef format, const ExportInput &input,
                              const ExportedFile &file) {
-  FrameworkReadOptions options;
-  options.format = format.str();
-  options.layers = input.layers;
-  options.gpus = input.layout.numGPUs();
-  // Files that leave the pipeline out are for fewer GPUs.
-  if (format == "deepspeed" || format == "accelerate")
-    options.gpus = 0;
-  Expected<FrameworkRun> run = readFrameworkText(file.text, "file", options);
+  Expected<FrameworkRun> run = readExported(format, input, file);
   if (!run) {
     ADD_FAILURE() << toString(run.takeError()) << "\n" << file.text;
     return {};
@@ -158,46 +152,7 @@ TEST_P(Frameworks, WhatCannotBeSaidIsReported) {
     ExportInput input = anyInput(dice);
     ExportedFile file = exported(format, input);
     FrameworkRun run = readBack(format, input, file);
-    Layout wanted = withoutMootFields(input.layout, input.layers);
-    Layout got = withoutMootFields(run.layout, input.layers);
-    auto reported = [&](StringRef field) {
-      for (const std::string &loss : file.notExpressed)
-        if (StringRef(loss).starts_with((field + " = ").str()))
-          return true;
-      return false;
-    };
-    auto expect = [&](StringRef field, bool same) {
-      EXPECT_EQ(reported(field), !same)
-          << field.str() << "\nwanted " << wanted.str() << "\ngot " << got.str()
-          << "\n"
-          << file.text;
-    };
-    expect("dp", wanted.dp == got.dp);
-    expect("shard", wanted.shardGroup == got.shardGroup);
-    expect("zero", wanted.zeroStage == got.zeroStage);
-    expect("tp", wanted.tp == got.tp);
-    expect("sp", wanted.sequenceParallel == got.sequenceParallel);
-    expect("cp", wanted.cp == got.cp);
-    expect("cp-kind", wanted.contextKind == got.contextKind);
-    expect("pp", wanted.pp == got.pp);
-    expect("vpp", wanted.vpp == got.vpp);
-    expect("layers", wanted.chunkLayers == got.chunkLayers);
-    expect("ep", wanted.ep == got.ep);
-    expect("etp", wanted.etp == got.etp);
-    expect("recompute", wanted.recompute == got.recompute);
-    expect("recompute-layers", wanted.recomputeLayers == got.recomputeLayers);
-    expect("mb", wanted.microBatch == got.microBatch);
-    expect("schedule", wanted.schedule == got.schedule);
-    expect("dispatcher", wanted.dispatcher == got.dispatcher);
-    expect("grad-overlap", wanted.overlapGradients == got.overlapGradients);
-    expect("param-overlap", wanted.overlapParameters == got.overlapParameters);
-    expect("tp-overlap",
-           wanted.overlapTensorParallel == got.overlapTensorParallel);
-    expect("ep-overlap", wanted.overlapExperts == got.overlapExperts);
-    expect("pp-overlap", wanted.overlapPipeline == got.overlapPipeline);
-    expect("global batch",
-           input.workload.globalBatch == run.workload.globalBatch);
-    expect("sequence length", input.workload.sequence == run.workload.sequence);
+    EXPECT_EQ(misreported(input, run, file), "") << file.text;
     losing += !file.notExpressed.empty();
     // The file says so itself where its syntax has comments.
     if (format != "deepspeed")
