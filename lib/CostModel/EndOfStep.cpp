@@ -54,8 +54,8 @@ EndOfStep tessera::endOfStep(const ChunkSum &stage, const Layout &layout,
   // the weights.
   DeviceModel device{&model.cluster.chip, &model.chip, 1.0};
   double optimizer =
-      memoryTime(state * (2 * workload.optimizerBytes + workload.gradientBytes +
-                          workload.weightBytes),
+      memoryTime(state * (2 * (workload.optimizerBytes + workload.stepBytes) +
+                          workload.gradientBytes + workload.weightBytes),
                  device);
   return {communication, optimizer};
 }

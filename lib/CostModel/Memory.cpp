@@ -57,12 +57,12 @@ MemoryUse tessera::memoryUse(const ModelFeatures &features,
     double dense = 0, expert = 0, saved = 0, pinnedSaved = 0;
     double blockSaved = 0, transient = 0, largestBlock = 0;
     auto add = [&](const BlockFeatures &b, double count, bool pinned,
-                   RecomputeKind recompute) {
+                   RecomputeKind recompute, bool offloaded) {
       dense += count * b.denseParameters;
       expert += count * b.expertParameters;
-      double kept = savedBytes(b, recompute);
+      double kept = offloaded ? 0 : savedBytes(b, recompute);
       (pinned ? pinnedSaved : saved) += count * kept;
-      if (recompute != RecomputeKind::None)
+      if (recompute != RecomputeKind::None || offloaded)
         blockSaved =
             std::max(blockSaved, savedBytes(b, RecomputeKind::None) - kept);
       transient = std::max(transient, double(b.transientBytes));
@@ -70,17 +70,20 @@ MemoryUse tessera::memoryUse(const ModelFeatures &features,
                               double(b.denseParameters + b.expertParameters));
     };
     size_t next = 0;
+    int offloaded = workload.offloadedLayers;
     for (int c = 0; c < chunks && c < static_cast<int>(sizes.size()); ++c)
       for (int i = 0; i < sizes[c] && next < layers.size(); ++i, ++next)
         if (c % layout.pp == stage)
           add(features.blocks[layers[next]], 1, false,
               i < layout.recomputedOf(sizes[c]) ? layout.recompute
-                                                : RecomputeKind::None);
+                                                : RecomputeKind::None,
+              offloaded-- > 0);
     bool seenLayer = false;
     for (const BlockCall &call : features.calls) {
       seenLayer |= !call.pinned;
       if (call.pinned && stage == (seenLayer ? layout.pp - 1 : 0))
-        add(features.blocks[call.block], call.count, true, RecomputeKind::None);
+        add(features.blocks[call.block], call.count, true, RecomputeKind::None,
+            false);
     }
     MemoryUse use;
     use.stage = stage;
@@ -92,7 +95,9 @@ MemoryUse tessera::memoryUse(const ModelFeatures &features,
       return (on ? dense / denseShards : dense) +
              (on ? expert / expertShards : expert);
     };
-    use.weights = workload.weightBytes * sharded(3);
+    use.weights = (layout.zeroStage >= 3 ? workload.shardedWeightBytes
+                                         : workload.weightBytes) *
+                  sharded(3);
     use.gradients = workload.gradientBytes * sharded(2) * trained;
     use.optimizer = workload.optimizerBytes * sharded(1) * trained;
     // Chunks in flight; each holds a share of the stage's saved bytes. The
@@ -104,10 +109,14 @@ MemoryUse tessera::memoryUse(const ModelFeatures &features,
     use.transient = std::max(transient, blockSaved);
     // Sharded gradients of a block exist in full before they are scattered;
     // sharded parameters are gathered for the block that runs and the next.
+    double whole = largestBlock * workload.wholeShare;
     if (layout.zeroStage >= 2)
-      use.transient += largestBlock * workload.gradientCommBytes * trained;
+      use.transient += whole * workload.gradientCommBytes * trained;
     if (layout.zeroStage >= 3)
-      use.transient += largestBlock * 2 * workload.weightBytes;
+      use.transient += whole * 2 * workload.weightBytes;
+    // The optimizer steps when the activations are gone.
+    double step = workload.stepBytes * sharded(1) * trained;
+    use.transient = std::max(use.transient, step - use.activations);
     use.context = kContextBytes;
     for (int size :
          {layout.tp, layout.dp * layout.cp, layout.pp, layout.ep, layout.cp})

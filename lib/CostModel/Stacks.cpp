@@ -30,6 +30,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tessera/CostModel/Constants.h"
+#include "tessera/CostModel/Features.h"
 #include "tessera/Support/Suggest.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -65,6 +66,7 @@ static const std::map<std::string, StackTraits> &table() {
     t["nemo"] = modern;
     StackTraits bridge = modern;
     bridge.dispatcher = DispatcherKind::Fused;
+    bridge.fusedLoss = true; // cross_entropy_fusion_impl "te"
     t["megatron-bridge"] = bridge;
     t["megatron-bridge-26.06"] = bridge; // its expert path was rewritten
     StackTraits core = modern;
@@ -72,17 +74,20 @@ static const std::map<std::string, StackTraits> &table() {
     core.tunedRecipes = false;
     t["megatron-core"] = core;
     StackTraits fsdp;
-    fsdp.fsdp = true;
+    fsdp.fsdp = fsdp.masterShards = true;
     fsdp.jointGate = false;
     fsdp.attention = AttentionKernel::Flash2;
     fsdp.fusedElementwise = false;
     fsdp.fusedGradientAccumulation = false;
     fsdp.overlapTensorParallel = false;
     fsdp.zeroStage = 3;
-    t["llm-foundry"] = fsdp;
+    StackTraits foundry = fsdp;
+    foundry.fusedLoss = true; // loss_fn "fused_crossentropy", its default
+    t["llm-foundry"] = foundry;
     StackTraits deepspeed = fsdp;
     deepspeed.attention = AttentionKernel::Unfused;
     deepspeed.dropout = true;
+    deepspeed.masterShards = false;
     deepspeed.jointGate = true; // runs Megatron's blocks
     deepspeed.gathersPerBlock = 4;
     t["deepspeed"] = deepspeed;
@@ -99,6 +104,15 @@ static const std::map<std::string, StackTraits> &table() {
     return t;
   }();
   return stacks;
+}
+
+Workload tessera::workloadOf(const StackTraits &traits) {
+  Workload w;
+  w.allocatorReserve = traits.allocatorReserve;
+  if (traits.masterShards)
+    w.shardedWeightBytes = 0;
+  w.wholeShare = 1.0 / traits.gathersPerBlock;
+  return w;
 }
 
 Expected<StackTraits> tessera::stackTraits(StringRef name) {

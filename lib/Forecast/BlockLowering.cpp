@@ -97,7 +97,10 @@ void BlockLowering::gather(int number, int launches) {
 
 /// Softmax and loss in 32 bits. Megatron's vocab_parallel_cross_entropy of 2021
 /// casts, takes the maximum, subtracts, exponentiates, sums and divides, each a
-/// pass of its own; PyTorch's loss makes half as many, a fused one one.
+/// pass of its own; PyTorch's loss makes half as many, a compiled one one.
+/// Transformer Engine's fused loss reads the 16-bit logits twice and once more
+/// for their gradient, which it writes. (Beside FlashAttention's, llm-foundry
+/// computes its training metrics from the logits, so that it takes no fewer.)
 void BlockLowering::loss(int number) {
   const RankOp &op = block.ops[number];
   const RankTensor &logits = operand(op, 0);
@@ -106,9 +109,15 @@ void BlockLowering::loss(int number) {
   OpFeature f = traits.fusedElementwise ? sweep(n, 6, 4, 0.6, kernel, {3, 4})
                 : traits.fsdp ? sweep(n, 12, 8, 0.6, kernel, {10, 11})
                               : sweep(n, 22, 16, 0.37, kernel, {10, 11});
-  f.savedBytes = 6 * logits.elements; // logits in 16 bits, softmax in 32
+  if (traits.fusedLoss && traits.fusedElementwise) {
+    f = sweep(n, 4, 0, 0.5, kernel, {2, 1});
+    f.backward.bytesWritten = 2 * logits.elements;
+  }
+  f.savedBytes = traits.lossBytes() * logits.elements;
   // Gradient of the logits; eager losses hold one more 32-bit copy.
-  out.transientBytes += int64_t(n * (traits.fsdp ? 8 : 4));
+  out.transientBytes += int64_t(n * (traits.fusedLoss ? 2
+                                     : traits.fsdp    ? 8
+                                                      : 4));
   if (traits.fsdp && layout.sequenceParallel && logits.producer >= 0) {
     // The product's gathered input is kept and its gradient arises whole where
     // the framework's tensors do the gathering (DTensor).
@@ -127,20 +136,21 @@ void BlockLowering::attention(int number) {
   const RankOp &op = block.ops[number];
   const AttentionSizes &a = op.attention;
   addContextExchange(block, op, layout, out.collectives);
-  int64_t latentKeys = 0;
   if (op.role == OpRole::LatentAttention) {
     // Rotary halves are applied and concatenated: queries and keys pass once
     // more through memory, and the keys of all heads are kept.
     double queries = double(operand(op, 0).elements);
-    add(sweep(2 * queries, 2, 2, 1.0, KernelClass::Elementwise, {4, 5}));
-    latentKeys = 2 * operand(op, 0).elements / a.keyWidth * a.rotaryWidth;
+    OpFeature f =
+        sweep(2 * queries, 2, 2, 1.0, KernelClass::Elementwise, {4, 5});
+    f.selective = fusedAttention;
+    f.savedBytes = 2 * operand(op, 0).elements / a.keyWidth * a.rotaryWidth;
+    add(f);
   }
   if (!fusedAttention)
     return unfusedAttention(number);
   pass(number, {1, 3});
   out.ops.back().shape = op.cost.shape;
   out.ops.back().shape.k = (a.keyWidth + a.valueWidth) / 2;
-  out.ops.back().savedBytes += latentKeys;
 }
 
 /// Scores pass through memory. They are kept after softmax (2 bytes), with

@@ -171,7 +171,8 @@ private:
            s.fusedElementwise == t.fusedElementwise &&
            s.fusedGradientAccumulation == t.fusedGradientAccumulation &&
            s.jointHeads == t.jointHeads && s.jointGate == t.jointGate &&
-           s.fsdp == t.fsdp && s.dropout == t.dropout &&
+           s.fsdp == t.fsdp && s.fusedLoss == t.fusedLoss &&
+           s.dropout == t.dropout &&
            a.precision.linear == b.precision.linear &&
            a.precision.frozen == b.precision.frozen;
   }

@@ -138,6 +138,10 @@ void BlockLowering::product(int number) {
     f.forward.bytesWritten -= surplus;
     f.backward.bytesRead -= 2 * surplus;
   }
+  // "Recomputation of RMSNorm and MLA up-projection": arXiv 2412.19437, section
+  // 3.2.3; Megatron-Core's recompute module "mla_up_proj".
+  f.selective = fusedAttention && op.role == OpRole::Linear &&
+                consumer(block, number) == OpRole::LatentAttention;
   finishProduct(std::move(f), input, weights, output);
   carriers[number] = int(out.ops.size()) - 1;
   if (precision.frozen)

@@ -81,11 +81,18 @@ struct StackTraits {
   bool overlapTensorParallel = true;
   /// Parameters are sharded and gathered per block by default (FSDP).
   bool fsdp = false;
+  /// With weights sharded their 16-bit copies exist only where they are
+  /// gathered: the shards are the optimizer's 32-bit ones (PyTorch's FSDP).
+  bool masterShards = false;
   /// Sequence parallelism where tensor parallelism is used and the source
   /// says nothing.
   bool sequenceParallel = true;
   /// Optimizer state is sharded where the source says nothing.
   int zeroStage = 1;
+  /// One kernel makes loss and gradient from 16-bit logits.
+  bool fusedLoss = false;
+  /// Bytes kept of each logit: in 16 bits, and its softmax in 32.
+  int lossBytes() const { return fusedLoss ? 2 : 6; }
   /// Dropout is on (older GPT recipes).
   bool dropout = false;
   /// Collectives that gather one block's sharded parameters: one for a flat

@@ -113,6 +113,18 @@ struct Workload {
   double gradientBytes = 4;
   double gradientCommBytes = 4;
   double optimizerBytes = 12;
+  /// Bytes that a weight keeps on its rank between passes where ZeRO 3 shards
+  /// it: 0 where the optimizer's master copy is the shard (PyTorch's FSDP).
+  double shardedWeightBytes = 2;
+  /// Bytes per parameter that exist beside the optimizer's state only while it
+  /// steps (32-bit copies of 16-bit gradients), divided as that is.
+  double stepBytes = 0;
+  /// Share of a block whose parameters and gradients exist whole at a time
+  /// where they are sharded: less than 1 where weights are gathered one by one.
+  double wholeShare = 1;
+  /// Layers of each stage, from its first on, whose activations wait in the
+  /// host's memory.
+  int offloadedLayers = 0;
   /// Share of the parameters that are trained (adapters: nearly none).
   double trainedFraction = 1;
   /// Share of the allocated peak that the allocator loses to fragmentation.
@@ -121,6 +133,10 @@ struct Workload {
   /// the blocks' activations (DeepSpeed keeps every stage's output).
   double pipelineBufferBytes = 0;
 };
+
+struct StackTraits;
+/// What a software stack fixes of a workload: how it holds memory.
+Workload workloadOf(const StackTraits &traits);
 
 } // namespace tessera
 

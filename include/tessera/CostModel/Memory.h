@@ -4,6 +4,7 @@
 
 #include "tessera/CostModel/Features.h"
 #include "tessera/Hardware/Cluster.h"
+#include <algorithm>
 
 namespace tessera {
 
@@ -24,9 +25,15 @@ struct MemoryUse {
   double allocated() const {
     return weights + gradients + optimizer + activations + transient;
   }
-  /// What the device shows as used.
-  double total() const {
-    return allocated() + communication + context + reserve;
+  /// What must be there at the peak. The allocator gives back what it only
+  /// holds before it fails (CUDACachingAllocator frees cached blocks and tries
+  /// again), so a run that is nearly full does without its reserve.
+  double needed() const { return allocated() + communication + context; }
+  /// What the device shows as used where it has room.
+  double total() const { return needed() + reserve; }
+  /// The same where the device has `capacity` bytes.
+  double shown(double capacity) const {
+    return std::max(needed(), std::min(total(), capacity));
   }
 };
 

@@ -219,9 +219,9 @@ static double tailSeconds(double dense, double expert, const Layout &l,
   DeviceModel device{&m.cluster.chip, &m.chip, 1.0};
   return exposed(reduce, l.overlapGradients) +
          exposed(gather, l.overlapParameters) +
-         memoryTime(
-             state * (2 * w.optimizerBytes + w.gradientBytes + w.weightBytes),
-             device);
+         memoryTime(state * (2 * (w.optimizerBytes + w.stepBytes) +
+                             w.gradientBytes + w.weightBytes),
+                    device);
 }
 
 static double withJitter(double seconds, const PlanProblem &p) {
@@ -367,7 +367,10 @@ double tessera::stateBound(const PlanProblem &p, const Layout &l) {
   double held = 0, sharded = 0;
   (l.zeroStage >= 1 ? sharded : held) += w.optimizerBytes * w.trainedFraction;
   (l.zeroStage >= 2 ? sharded : held) += w.gradientBytes * w.trainedFraction;
-  (l.zeroStage >= 3 ? sharded : held) += w.weightBytes;
+  if (l.zeroStage >= 3)
+    sharded += w.shardedWeightBytes;
+  else
+    held += w.weightBytes;
   double state = dense * (held + sharded / denseShards) +
                  expert * (held + sharded / expertShards);
   // A block's whole gradients and, where they are sharded, the parameters of
@@ -383,15 +386,17 @@ double tessera::stateBound(const PlanProblem &p, const Layout &l) {
     double elements = sparse == 0
                           ? plain
                           : few * std::min(plain, routed) + (1 - few) * routed;
-    block = elements * (w.gradientCommBytes * w.trainedFraction +
-                        (l.zeroStage >= 3 ? 2 * w.weightBytes : 0));
+    block = elements * w.wholeShare *
+            (w.gradientCommBytes * w.trainedFraction +
+             (l.zeroStage >= 3 ? 2 * w.weightBytes : 0));
   }
-  // However much is recomputed, a layer keeps its input for one microbatch, and
-  // the last stage the logits in 16 and 32 bits.
+  // However much is recomputed, a layer on the device keeps its input for one
+  // microbatch, and the last stage the logits.
   double tokens = double(l.microBatch) * double(s.sequence) / l.cp;
   double inputs = 2 * tokens / (l.sequenceParallel ? l.tp : 1) *
-                  double(s.hidden) * double(s.layers) / l.pp;
-  double logits = 6 * tokens * double(s.vocab / l.tp);
+                  double(s.hidden) *
+                  std::max(0.0, double(s.layers) / l.pp - w.offloadedLayers);
+  double logits = p.model.traits.lossBytes() * tokens * double(s.vocab / l.tp);
   return (1.0 + w.allocatorReserve) * std::max(state + block + inputs, logits);
 }
 

@@ -72,10 +72,9 @@ int64_t tessera::defaultGlobalBatch(int64_t gpus, int64_t sequence,
 
 Workload tessera::defaultWorkload(int64_t sequence, int64_t globalBatch,
                                   const StackTraits &traits) {
-  Workload w;
+  Workload w = workloadOf(traits);
   w.sequence = sequence;
   w.globalBatch = globalBatch;
-  w.allocatorReserve = traits.allocatorReserve;
   return w;
 }
 

@@ -18,6 +18,8 @@ PlanProblem tessera::publishedProblem(const Case &run,
   p.model = {run.cluster, constants.chip(run.cluster.chip),
              constants.stack(run.stack), run.traits};
   p.memoryLimit = run.cluster.chip.memoryBytes;
+  // What ran did without what the allocator only holds; so may the others.
+  p.workload.allocatorReserve = 0;
   return p;
 }
 

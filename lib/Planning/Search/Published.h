@@ -13,7 +13,7 @@
 namespace tessera {
 
 /// The problem of a run: its shape, machine, workload, number formats and
-/// software, nothing fixed, all of the chip's memory.
+/// software, nothing fixed, all of the chip's memory for what must be there.
 PlanProblem
 publishedProblem(const Case &run,
                  const CostConstants &constants = defaultConstants());

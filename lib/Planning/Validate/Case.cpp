@@ -304,7 +304,7 @@ Expected<Case> tessera::makeCase(std::vector<const Point *> points,
     c.layout.shardGroup = group;
   }
 
-  Workload &w = c.workload;
+  Workload &w = c.workload = workloadOf(c.traits);
   w.globalBatch = p.globalBatch;
   w.sequence = p.sequence;
   if (p.globalBatch < 1)
@@ -312,19 +312,20 @@ Expected<Case> tessera::makeCase(std::vector<const Point *> points,
   if (p.microBatch < 1)
     c.remarks.push_back("micro_batch is not stated, taken as 1");
   StringRef notes = p.notes;
-  if (c.traits.fsdp) {
-    // FSDP keeps 32-bit shards and moves 16-bit copies; gradients travel in
-    // 32 bits unless the run says "PURE".
-    bool pure = notes.contains("MP mode PURE");
-    w.gradientCommBytes = pure ? 2 : 4;
-    w.weightBytes = 2;
-    w.gradientBytes = pure ? 2 : 4;
+  if (c.traits.masterShards) {
+    // FSDP keeps 32-bit shards of weights and gradients and moves 16-bit
+    // copies; gradients travel in 32 bits unless the run says "PURE".
+    w.gradientCommBytes = notes.contains("MP mode PURE") ? 2 : 4;
+  } else if (c.traits.fsdp) {
+    // DeepSpeed's stage 3 holds and reduces gradients in 16 bits.
+    w.gradientBytes = w.gradientCommBytes = 2;
+  } else if (c.traits.tunedRecipes) {
+    tunedPrecision(c);
   } else if (StringRef(c.stack).starts_with("megatron-2") ||
              c.stack == "megatron-deepspeed" || c.stack == "bigscience-2022") {
     // DDP sums 16- or 32-bit buffers; 32 where they accumulate in 32 bits.
     w.gradientCommBytes = 4;
   }
-  w.allocatorReserve = c.traits.allocatorReserve;
   if (c.stack == "bigscience-2022" || c.stack == "megatron-deepspeed") {
     // DeepSpeed's "type:transformer" fills stages up one after another ("78/12
     // = 6.5, so the last stage has 1 block, while the rest have 7":
@@ -338,9 +339,10 @@ Expected<Case> tessera::makeCase(std::vector<const Point *> points,
       c.layout.chunkLayers.back() = int(layers - fullest * (stages - 1));
     }
     // DeepSpeed's ZeRO-1 keeps 16-bit gradients whole and a 32-bit copy of its
-    // partition beside master weights and moments.
+    // partition beside master weights and moments; without ZeRO the copy exists
+    // while the optimizer steps (runtime/fp16/fused_optimizer.py).
     w.gradientBytes = 2;
-    w.optimizerBytes = 16;
+    (c.layout.zeroStage > 0 ? w.optimizerBytes : w.stepBytes) += 4;
     // BigScience gave embeddings a layer's room when it also began to sum
     // gradients in 32 bits beside the 16-bit ones ("Rebalancing layers").
     if (c.stack == "bigscience-2022" && stages > 1 && layers % stages != 0 &&
@@ -362,21 +364,8 @@ Expected<Case> tessera::makeCase(std::vector<const Point *> points,
     return makeError(p.run + ": " + why);
   c.features =
       c.source->features(c.layout, {c.shape.sequence, c.traits, c.precision});
-  if (c.recomputeInferred) {
-    // The least that fits. Megatron recipes with fused attention recompute
-    // modules or offload, never whole blocks.
-    bool modules =
-        c.traits.attention != AttentionKernel::Unfused && !c.traits.fsdp;
-    for (RecomputeKind kind :
-         {RecomputeKind::None, RecomputeKind::Selective, RecomputeKind::Full}) {
-      if (modules && kind == RecomputeKind::Full)
-        continue;
-      c.layout.recompute = kind;
-      if (memoryUse(c.features, c.layout, w, c.cluster).total() <=
-          chip->memoryBytes)
-        break;
-    }
-  }
+  if (c.recomputeInferred)
+    inferRecomputation(p, c);
   return c;
 }
 

@@ -52,6 +52,11 @@ private:
 llvm::Expected<Case> makeCase(std::vector<const Point *> points,
                               RowSources &sources);
 
+/// Number formats of gradients and optimizer in recipes tuned for speed.
+void tunedPrecision(Case &c);
+/// Chooses what is recomputed, and if need be sharded, so that the run fits.
+void inferRecomputation(const Point &p, Case &c);
+
 /// Seconds of a step that the row's metric means; fails where the metric says
 /// nothing about a step.
 llvm::Expected<double> measuredStepTime(const Point &point, const Case &c);

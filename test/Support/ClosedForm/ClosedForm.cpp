@@ -131,8 +131,9 @@ public:
       block.ops.back().forwardLaunches += 2;
   }
 
+  /// `keepsInputs`: queries, keys and values are counted here.
   void attentionCore(int64_t queryDim, int64_t valueDim, int64_t heads,
-                     int64_t kvHeads);
+                     int64_t kvHeads, bool keepsInputs = true);
   void attention();
   void contextExchange(int64_t queries, int64_t keyValues, int64_t result);
   void denseFfn(int64_t width);
@@ -179,7 +180,7 @@ private:
 } // namespace
 
 void Builder::attentionCore(int64_t queryDim, int64_t valueDim, int64_t heads,
-                            int64_t kvHeads) {
+                            int64_t kvHeads, bool keepsInputs) {
   int64_t b = l.microBatch, seq = s.sequence;
   int64_t rows = seq / l.cp; // of this rank
   if (fused) {
@@ -202,7 +203,8 @@ void Builder::attentionCore(int64_t queryDim, int64_t valueDim, int64_t heads,
     op.forward.bytesWritten = int64_t(2 * o);
     op.backward.bytesRead = int64_t(2 * (q + kv + 2 * o));
     op.backward.bytesWritten = int64_t(2 * (q + kv));
-    op.savedBytes = int64_t(2 * (q + kv + o) + 4 * double(tokens) * heads);
+    op.savedBytes = int64_t(2 * ((keepsInputs ? q + kv : 0) + o) +
+                            4 * double(tokens) * heads);
     op.backwardLaunches = 3;
     block.ops.push_back(op);
     return;
@@ -246,21 +248,28 @@ void Builder::attention() {
     int64_t q = s.nopeDim + s.ropeDim, v = s.valueDim;
     // The low-rank projections down are replicated over tensor parallelism.
     int64_t rows = split;
+    // Projections up and rotation are redone with the norms (arXiv 2412.19437,
+    // section 3.2.3), so what they make is kept with them.
+    auto up = [&](int64_t width, int64_t rank) {
+      linear(tokens, heads * width, rank, 2.0 * tokens * heads * width, type);
+      block.ops.back().selective = fused;
+    };
     if (s.queryRank) {
       linear(rows, s.queryRank, h, 2.0 * rows * s.queryRank, type);
       norm(double(rows) * s.queryRank, kept);
-      linear(tokens, heads * q, s.queryRank, 0, type);
+      up(q, s.queryRank);
     } else {
-      linear(tokens, heads * q, h, 0, type);
+      up(q, h);
     }
     linear(rows, s.keyRank + s.ropeDim, h, 2.0 * rows * s.keyRank, type);
     norm(double(rows) * s.keyRank, kept);
-    linear(tokens, heads * (s.nopeDim + v), s.keyRank, 0, type);
+    up(s.nopeDim + v, s.keyRank);
     // Rotary halves are applied and concatenated: queries and keys pass once
     // more through memory.
-    elementwise(double(tokens) * heads * q * 2, 2, 2, 0,
+    elementwise(double(tokens) * heads * q * 2, 2, 2, double(s.ropeDim) / q,
                 KernelClass::Elementwise, 1.0, 4);
-    attentionCore(q, v, heads, heads);
+    block.ops.back().selective = fused;
+    attentionCore(q, v, heads, heads, /*keepsInputs=*/!fused);
     contextExchange(heads * q, heads * (q + v), heads * v);
     linear(tokens, h, heads * v, 0, type);
   } else {
@@ -397,12 +406,15 @@ static BlockFeatures head(Builder &b) {
   // Softmax and loss in 32 bits. Megatron's vocab_parallel_cross_entropy of
   // 2021 casts, takes the maximum, subtracts, exponentiates, sums and divides,
   // each a pass of its own; PyTorch's loss makes half as many, a fused one one.
-  if (b.t.fusedElementwise)
+  int kept = b.t.fusedLoss ? 2 : 6;
+  if (b.t.fusedLoss && b.t.fusedElementwise)
+    b.elementwise(logits, 4, 0, kept, KernelClass::RowReduction, 0.5, 2);
+  else if (b.t.fusedElementwise)
     b.elementwise(logits, 6, 4, 6, KernelClass::RowReduction, 0.6, 3);
   else if (b.t.fsdp)
-    b.elementwise(logits, 12, 8, 6, KernelClass::RowReduction, 0.6, 10);
+    b.elementwise(logits, 12, 8, kept, KernelClass::RowReduction, 0.6, 10);
   else
-    b.elementwise(logits, 22, 16, 6, KernelClass::RowReduction, 0.37, 10);
+    b.elementwise(logits, 22, 16, kept, KernelClass::RowReduction, 0.37, 10);
   // The product's gathered input is kept and its gradient arises whole where
   // the framework's tensors do the gathering (DTensor).
   if (b.t.fsdp && b.l.sequenceParallel) {
@@ -410,7 +422,9 @@ static BlockFeatures head(Builder &b) {
     b.block.transientBytes += 2 * b.tokens * s.hidden;
   }
   // Gradient of the logits; eager losses hold one more 32-bit copy.
-  b.block.transientBytes += int64_t(logits * (b.t.fsdp ? 8 : 4));
+  b.block.transientBytes += int64_t(logits * (b.t.fusedLoss ? 2
+                                              : b.t.fsdp    ? 8
+                                                            : 4));
   if (b.l.tp > 1) {
     double bytes = 2.0 * b.tokens * s.hidden;
     if (b.l.sequenceParallel) {
