@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tessera/CostModel/Step.h"
+#include "llvm/ADT/ArrayRef.h"
 #include <algorithm>
 #include <cmath>
 
@@ -45,9 +46,10 @@ struct RawPass {
 } // namespace
 
 static void addOps(const BlockFeatures &block, Direction direction,
-                   bool coreOnly, const DeviceModel &device, RawPass &pass) {
+                   bool coreOnly, const DeviceModel &device, RawPass &pass,
+                   size_t count) {
   bool backward = direction == Direction::Backward;
-  for (const OpFeature &op : block.ops) {
+  for (const OpFeature &op : ArrayRef(block.ops).take_front(count)) {
     if (coreOnly && !op.selective)
       continue;
     double t = opTime(op, direction, device);
@@ -137,6 +139,20 @@ static void addSharding(const BlockFeatures &block, Direction direction,
   }
 }
 
+/// Operations that a compiler leaves of a recomputation: those before the last
+/// product, whose result the backward pass has no use for. Experts' results it
+/// needs, for the router's gradient.
+static size_t neededOps(const BlockFeatures &block) {
+  size_t last = block.ops.size();
+  for (size_t i = 0; i < block.ops.size(); ++i) {
+    if (block.ops[i].kernel == KernelClass::GroupedMatmul)
+      return block.ops.size();
+    if (block.ops[i].kernel == KernelClass::Matmul)
+      last = i;
+  }
+  return last;
+}
+
 static PassTime finish(const RawPass &raw, const Layout &layout,
                        const StepModel &model) {
   const StackConstants &s = model.stack;
@@ -190,13 +206,13 @@ BlockTime tessera::blockTime(const BlockFeatures &block, const Layout &layout,
                      model.matmuls};
   BlockTime t;
   RawPass forward;
-  addOps(block, Direction::Forward, false, device, forward);
+  addOps(block, Direction::Forward, false, device, forward, block.ops.size());
   addCollectives(block, Direction::Forward, layout, model, forward);
   addSharding(block, Direction::Forward, layout, workload, model, forward);
   t.forward = finish(forward, layout, model);
 
   RawPass backward;
-  addOps(block, Direction::Backward, false, device, backward);
+  addOps(block, Direction::Backward, false, device, backward, block.ops.size());
   addCollectives(block, Direction::Backward, layout, model, backward);
   addSharding(block, Direction::Backward, layout, workload, model, backward);
   if (!model.traits.fusedGradientAccumulation && layout.zeroStage < 3) {
@@ -220,7 +236,9 @@ BlockTime tessera::blockTime(const BlockFeatures &block, const Layout &layout,
   if (layout.recompute != RecomputeKind::None) {
     bool coreOnly = layout.recompute == RecomputeKind::Selective;
     RawPass again;
-    addOps(block, Direction::Forward, coreOnly, device, again);
+    addOps(block, Direction::Forward, coreOnly, device, again,
+           coreOnly || model.traits.recomputesAll ? block.ops.size()
+                                                  : neededOps(block));
     if (!coreOnly) {
       addCollectives(block, Direction::Forward, layout, model, again);
       // Parameters gathered for backward serve the recomputation too.

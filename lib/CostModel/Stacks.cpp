@@ -27,6 +27,10 @@
 // llmfoundry/models/layers/ffn.py), combine_qkv in PaxML's language models
 // (Praxis' ffn_layer1_gate is apart). TorchTitan has wq, wk, wv and w1, w3, for
 // experts too (torchtitan/models/llama3/model, models/moe).
+// Recomputation (recomputesAll): Megatron, DeepSpeed and PyTorch before 2.1 run
+// the whole block again (core/tensor_parallel/random.py, CheckpointFunction of
+// torch/utils/checkpoint.py); torch.compile and XLA drop what nobody uses, and
+// PyTorch's checkpoint without reentrant autograd stops early by default.
 //
 //===----------------------------------------------------------------------===//
 #include "tessera/CostModel/Constants.h"
@@ -96,6 +100,7 @@ static const std::map<std::string, StackTraits> &table() {
     titan.fusedElementwise = true;
     titan.attention = AttentionKernel::Native; // SDPA chooses cuDNN on Hopper
     titan.jointHeads = false;
+    titan.recomputesAll = false;
     t["torchtitan"] = titan;
     StackTraits jax = titan;
     jax.jointHeads = true;

@@ -77,6 +77,9 @@ struct StackTraits {
   /// it gates out of one; else each is a product of its own.
   bool jointHeads = true;
   bool jointGate = true;
+  /// Full recomputation does the whole block again; else only what the backward
+  /// pass uses, which the block's last product is not.
+  bool recomputesAll = true;
   bool overlapGradients = true;
   bool overlapTensorParallel = true;
   /// Parameters are sharded and gathered per block by default (FSDP).

@@ -185,6 +185,8 @@ void tessera::applyPractice(const Point &p, StackTraits &traits) {
     traits.fusedElementwise = false;
   else if (any(t, {"torch.compile", "transformer engine"}))
     traits.fusedElementwise = true;
+  if (t.contains("torch.compile") && !any(t, {"eager", "no-compile"}))
+    traits.recomputesAll = false;
   if (any(t, {"deepep", "hybridep"}))
     traits.dispatcher = DispatcherKind::Fused;
 }

@@ -126,6 +126,26 @@ TEST_F(Seconds, FullRecomputationAddsAForwardPass) {
               1e-6);
 }
 
+// What a compiler leaves of it ends before the block's last product, unless
+// that is among experts, whose results the router's gradient needs.
+TEST_F(Seconds, CompiledRecomputationDoesNoMoreThanNeeded) {
+  OpFeature second = features.blocks[0].ops.back();
+  second.kernel = KernelClass::Matmul;
+  features.blocks[0].ops.push_back(second);
+  Layout l;
+  l.recompute = RecomputeKind::Full;
+  auto again = [&] { return stepTime(features, l, workload, model).recompute; };
+  double all = again();
+  model.traits.recomputesAll = false;
+  double needed = again();
+  EXPECT_GT(needed, 0);
+  EXPECT_LT(needed, 0.9 * all);
+  features.blocks[0].ops.back().kernel = KernelClass::GroupedMatmul;
+  double experts = again();
+  model.traits.recomputesAll = true;
+  EXPECT_DOUBLE_EQ(again(), experts);
+}
+
 TEST_F(Seconds, SomeLayersOfEachChunkRecompute) {
   Layout l;
   l.recompute = RecomputeKind::Full;
