@@ -58,6 +58,7 @@ STACK = {
     "ep_overlap": (0.20, "share", 0.8),
     "gradient_traffic": (2.0, "scale", 0.5),
     "pp_overlap": (0.50, "share", 0.8),
+    "collective_wait": (2.0e-5, "scale", 0.8),
     "jitter": (0.004, "scale", 0.5),
 }
 # Largest product that each architecture's chips were measured to reach, as a

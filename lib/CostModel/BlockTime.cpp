@@ -82,6 +82,10 @@ static void addCollectives(const BlockFeatures &block, Direction direction,
                                : collectiveTime(c.kind, c.bytes, group,
                                                 model.cluster, model.chip);
     double t = count * one.seconds;
+    // Nothing hides it: the compute stream stops for the other stream and for
+    // the slowest member, and starts again after it.
+    if (!c.overlappable)
+      t += count * model.stack.collectiveWait;
     auto &sums = c.overlappable ? pass.overlappable : pass.blocking;
     sums[static_cast<int>(c.axis)] += t;
     pass.launches += count * collectiveLaunches(group.size);

@@ -32,6 +32,7 @@ tessera::stackFields() {
           {"dp_overlap", &S::dpOverlap},
           {"ep_overlap", &S::epOverlap},
           {"gradient_traffic", &S::gradientTraffic},
+          {"collective_wait", &S::collectiveWait},
           {"pp_overlap", &S::ppOverlap},
           {"jitter", &S::jitter}};
 }

@@ -55,6 +55,9 @@ struct StackConstants {
   /// of its own, relative to reading once and updating once.
   double gradientTraffic = 1.5;
   double ppOverlap = 0.5;
+  /// Seconds that a collective inside a block costs beside its transfer: the
+  /// compute stream waits for the slowest member and fills up again.
+  double collectiveWait = 20e-6;
   /// Share of a step lost per doubling of the nodes (stragglers, jitter).
   double jitter = 0.004;
 };

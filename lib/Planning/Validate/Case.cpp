@@ -10,10 +10,121 @@
 using namespace llvm;
 using namespace tessera;
 
+<<<<<<< HEAD
+=======
+std::string tessera::stackOf(const Point &p) {
+  std::string text =
+      StringRef(p.source + " " + p.table + " " + p.notes).lower();
+  auto has = [&](StringRef s) { return StringRef(text).contains(s); };
+  if (has("torchtitan"))
+    return "torchtitan";
+  if (has("llm-foundry") || has("composer"))
+    return "llm-foundry";
+  if (has("paxml") || has("maxtext") || has("jax"))
+    return "jax";
+  if (has("megatron-bridge")) {
+    // Its expert path was rewritten for the container of June 2026: repeated
+    // rows jump by a third to a half there.
+    StringRef release = StringRef(p.table);
+    bool later = release.starts_with("26.06") || release.starts_with("26.08");
+    return later ? "megatron-bridge-26.06" : "megatron-bridge";
+  }
+  if (has("2205.05198"))
+    return "megatron-2022";
+  if (has("2104.04473"))
+    return p.zeroStage == 3 ? "deepspeed" : "megatron-2021";
+  if (has("bigscience"))
+    return "bigscience-2022"; // its fork on DeepSpeed's pipeline engine
+  if (has("megatron-deepspeed") || has("vtrain"))
+    return "megatron-deepspeed";
+  if (has("dgxc") || has("nemo"))
+    return "nemo";
+  if (has("simumax") || has("megatron"))
+    return "megatron-core";
+  if (has("deepspeed") || has("colossal"))
+    return "deepspeed";
+  if (p.zeroStage == 3)
+    return "torchtitan";
+  return "megatron-core";
+}
+
+/// Sources write "A100-SXM4-80GB", "NVIDIA H100 80GB HBM3", "V100 (DGX-2)": the
+/// table's name if it is one, else the family and what tells its parts apart.
+static Expected<Chip> chipOf(const Point &p) {
+  StringRef name = p.chip;
+  Expected<Chip> exact = findChip(name.split('(').first.trim());
+  std::string lower = name.lower();
+  auto has = [&](StringRef s) { return StringRef(lower).contains(s); };
+  if (has("h100") && has("500w")) {
+    consumeError(exact.takeError());
+    return findChip("h100-500w");
+  }
+  if (exact)
+    return exact;
+  for (StringRef family : {"gb300", "gb200", "b300", "b200", "h200", "h800",
+                           "h100", "a800", "a100", "v100", "l40s", "4090"}) {
+    if (!has(family))
+      continue;
+    consumeError(exact.takeError());
+    if (family == "h100")
+      return findChip(has("nvl")    ? "h100-nvl"
+                      : has("pcie") ? "h100-pcie"
+                                    : "h100-sxm");
+    if (family == "a100")
+      return findChip(std::string("a100-") + (has("40g") ? "40g" : "80g") +
+                      (has("pcie") ? "-pcie" : "-sxm"));
+    if (family == "v100" && has("16g"))
+      return findChip("v100-16g-sxm");
+    return findChip(family);
+  }
+  return exact;
+}
+
+/// First integer in `text` that stands before `unit`.
+static double numberBefore(StringRef text, StringRef unit) {
+  size_t at = text.find(unit);
+  if (at == StringRef::npos)
+    return 0;
+  StringRef head = text.take_front(at).rtrim();
+  size_t begin = head.size();
+  while (begin > 0 && (isdigit(static_cast<unsigned char>(head[begin - 1])) ||
+                       head[begin - 1] == '.'))
+    --begin;
+  double v = 0;
+  // No link is that fast: the text means something else.
+  return head.drop_front(begin).getAsDouble(v) || v > 1e6 ? 0 : v;
+}
+
+/// Reads the column's free text; what it does not say keeps the chip's usual
+/// server.
+static void applyInterconnect(StringRef text, Cluster &c) {
+  Network &n = c.network;
+  double gbit = 1e9 / 8;
+  if (double perNode = numberBefore(text, "Gbps node-node")) {
+    n.nicBandwidth = perNode * gbit / n.nicsPerNode;
+  } else if (text.contains("inter_node_bandwidth")) {
+    StringRef rest = text.split("inter_node_bandwidth").second.trim();
+    double v = 0;
+    if (!rest.split(' ').first.getAsDouble(v) && v > 0 && v <= 1e6)
+      n.nicBandwidth = v * gbit / n.nicsPerNode;
+  } else if (double perGpu = numberBefore(text, "Gb/s RDMA per GPU")) {
+    n.nicBandwidth = perGpu * gbit;
+  } else if (double links = numberBefore(text, "x Omni-Path")) {
+    n.nicsPerNode = int(std::clamp(links, 1.0, 1000.0));
+    n.nicBandwidth = 100 * gbit; // Omni-Path 100
+  }
+}
+
+static bool isOneNodeVTrain(const Point &p) {
+  return StringRef(p.source).contains("data/ground_truth_single.csv");
+}
+
+>>>>>>> f92e75c (Cost model: collectives inside a block wait for their slowest member; vTrain's sets read as their source wrote them)
 /// DeepSeek's latent attention and what else a column cannot say; by the
 /// published configs of the models (arXiv 2405.04434 section 3.1.2, 2412.19437
 /// section 4.2; Kimi K2, arXiv 2507.20534 table 2).
 static void applyFamily(const Point &p, ModelShape &s) {
+  int64_t tp = std::max<int64_t>(1, p.tp);
   std::string name = StringRef(p.model).lower();
   StringRef n(name);
   if (n.contains("deepseek") || n.contains("kimi")) {
@@ -55,6 +166,12 @@ static void applyFamily(const Point &p, ModelShape &s) {
     if (!said.consumeInteger(10, thousands) && said.starts_with("k"))
       s.vocab = (1000 * int64_t(thousands) + 1023) / 1024 * 1024;
   }
+  // vTrain's one-node set is built from its own model (src/model,
+  // src/config.py): GPT-2's vocabulary, of which each rank holds 50257 / tp
+  // rows, never padded; their odd widths are why the head costs a third of a
+  // step at tp 1 and next to nothing at tp 2.
+  if (!s.vocab && isOneNodeVTrain(p))
+    s.vocab = 50257 / tp * tp;
   // The models' published configs; GPT-2's 50257 padded is the usual one.
   if (!s.vocab)
     s.vocab = any({"llama3", "llama-3", "llama 3"})  ? 128256
@@ -138,6 +255,19 @@ static Layout layoutOf(const Point &p, const StackTraits &traits) {
   l.sequenceParallel =
       l.tp > 1 && (p.sequenceParallel == "yes" ||
                    (p.sequenceParallel.empty() && traits.sequenceParallel));
+<<<<<<< HEAD
+=======
+  l.recompute = p.recompute == "full"        ? RecomputeKind::Full
+                : p.recompute == "selective" ? RecomputeKind::Selective
+                                             : RecomputeKind::None;
+  // vTrain's simulator recomputes nothing on the last stage ("Last rank worker
+  // doesn't perform recomputation", src/predictor.py), and every time of its
+  // one-node set is that of the last stage: layers of a stage with p stages
+  // cost what as many cost alone, to 1 %. Recomputing, a layer of width 2048
+  // would reach 204 TFLOP/s where one of 3072 reaches 165 in the larger set.
+  if (isOneNodeVTrain(p))
+    l.recompute = RecomputeKind::None;
+>>>>>>> f92e75c (Cost model: collectives inside a block wait for their slowest member; vTrain's sets read as their source wrote them)
   l.dispatcher = traits.dispatcher;
   l.overlapGradients = l.overlapParameters =
       traits.overlapGradients || traits.fsdp;
@@ -324,7 +454,10 @@ Expected<Case> tessera::makeCase(std::vector<const Point *> points,
   } else if (StringRef(c.stack).starts_with("megatron-2") ||
              c.stack == "megatron-deepspeed" || c.stack == "bigscience-2022") {
     // DDP sums 16- or 32-bit buffers; 32 where they accumulate in 32 bits.
-    w.gradientCommBytes = 4;
+    // vTrain counts two bytes an element (src/predictor.py, ParamInfo), and its
+    // one-node steps reduce 100 MB of a layer's weights in 0.4 ms: with twice
+    // as much the links of the chip would not do.
+    w.gradientCommBytes = StringRef(p.source).contains("vTrain") ? 2 : 4;
   }
   if (c.stack == "bigscience-2022" || c.stack == "megatron-deepspeed") {
     // DeepSpeed's "type:transformer" fills stages up one after another ("78/12
