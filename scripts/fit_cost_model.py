@@ -56,7 +56,6 @@ STACK = {
     "tp_overlap": (0.35, "share", 0.8),
     "dp_overlap": (0.60, "share", 0.8),
     "ep_overlap": (0.20, "share", 0.8),
-    "gradient_traffic": (2.0, "scale", 0.5),
     "pp_overlap": (0.50, "share", 0.8),
     "collective_wait": (2.0e-5, "scale", 0.8),
     "jitter": (0.004, "scale", 0.5),

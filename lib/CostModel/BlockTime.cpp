@@ -228,10 +228,8 @@ BlockTime tessera::blockTime(const BlockFeatures &block, const Layout &layout,
     double expert = double(block.expertParameters) /
                     (scattered ? layout.expertReplicas() : 1);
     double elements = (dense + expert) * workload.trainedFraction;
-    double pass = model.stack.gradientTraffic *
-                  memoryTime(elements * (workload.weightBytes +
-                                         2 * workload.gradientBytes),
-                             device);
+    double pass = memoryTime(
+        elements * (workload.weightBytes + 2 * workload.gradientBytes), device);
     backward.compute += pass;
     backward.weightGradient += pass;
   }

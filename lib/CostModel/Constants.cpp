@@ -31,7 +31,6 @@ tessera::stackFields() {
           {"tp_overlap", &S::tpOverlap},
           {"dp_overlap", &S::dpOverlap},
           {"ep_overlap", &S::epOverlap},
-          {"gradient_traffic", &S::gradientTraffic},
           {"collective_wait", &S::collectiveWait},
           {"pp_overlap", &S::ppOverlap},
           {"jitter", &S::jitter}};

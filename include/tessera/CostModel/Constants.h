@@ -51,9 +51,6 @@ struct StackConstants {
   double tpOverlap = 0.3;
   double dpOverlap = 0.7;
   double epOverlap = 0.0;
-  /// Traffic of adding a microbatch's weight gradients to their sum in a pass
-  /// of its own, relative to reading once and updating once.
-  double gradientTraffic = 1.5;
   double ppOverlap = 0.5;
   /// Seconds that a collective inside a block costs beside its transfer: the
   /// compute stream waits for the slowest member and fills up again.
