@@ -10,116 +10,10 @@
 using namespace llvm;
 using namespace tessera;
 
-<<<<<<< HEAD
-=======
-std::string tessera::stackOf(const Point &p) {
-  std::string text =
-      StringRef(p.source + " " + p.table + " " + p.notes).lower();
-  auto has = [&](StringRef s) { return StringRef(text).contains(s); };
-  if (has("torchtitan"))
-    return "torchtitan";
-  if (has("llm-foundry") || has("composer"))
-    return "llm-foundry";
-  if (has("paxml") || has("maxtext") || has("jax"))
-    return "jax";
-  if (has("megatron-bridge")) {
-    // Its expert path was rewritten for the container of June 2026: repeated
-    // rows jump by a third to a half there.
-    StringRef release = StringRef(p.table);
-    bool later = release.starts_with("26.06") || release.starts_with("26.08");
-    return later ? "megatron-bridge-26.06" : "megatron-bridge";
-  }
-  if (has("2205.05198"))
-    return "megatron-2022";
-  if (has("2104.04473"))
-    return p.zeroStage == 3 ? "deepspeed" : "megatron-2021";
-  if (has("bigscience"))
-    return "bigscience-2022"; // its fork on DeepSpeed's pipeline engine
-  if (has("megatron-deepspeed") || has("vtrain"))
-    return "megatron-deepspeed";
-  if (has("dgxc") || has("nemo"))
-    return "nemo";
-  if (has("simumax") || has("megatron"))
-    return "megatron-core";
-  if (has("deepspeed") || has("colossal"))
-    return "deepspeed";
-  if (p.zeroStage == 3)
-    return "torchtitan";
-  return "megatron-core";
-}
-
-/// Sources write "A100-SXM4-80GB", "NVIDIA H100 80GB HBM3", "V100 (DGX-2)": the
-/// table's name if it is one, else the family and what tells its parts apart.
-static Expected<Chip> chipOf(const Point &p) {
-  StringRef name = p.chip;
-  Expected<Chip> exact = findChip(name.split('(').first.trim());
-  std::string lower = name.lower();
-  auto has = [&](StringRef s) { return StringRef(lower).contains(s); };
-  if (has("h100") && has("500w")) {
-    consumeError(exact.takeError());
-    return findChip("h100-500w");
-  }
-  if (exact)
-    return exact;
-  for (StringRef family : {"gb300", "gb200", "b300", "b200", "h200", "h800",
-                           "h100", "a800", "a100", "v100", "l40s", "4090"}) {
-    if (!has(family))
-      continue;
-    consumeError(exact.takeError());
-    if (family == "h100")
-      return findChip(has("nvl")    ? "h100-nvl"
-                      : has("pcie") ? "h100-pcie"
-                                    : "h100-sxm");
-    if (family == "a100")
-      return findChip(std::string("a100-") + (has("40g") ? "40g" : "80g") +
-                      (has("pcie") ? "-pcie" : "-sxm"));
-    if (family == "v100" && has("16g"))
-      return findChip("v100-16g-sxm");
-    return findChip(family);
-  }
-  return exact;
-}
-
-/// First integer in `text` that stands before `unit`.
-static double numberBefore(StringRef text, StringRef unit) {
-  size_t at = text.find(unit);
-  if (at == StringRef::npos)
-    return 0;
-  StringRef head = text.take_front(at).rtrim();
-  size_t begin = head.size();
-  while (begin > 0 && (isdigit(static_cast<unsigned char>(head[begin - 1])) ||
-                       head[begin - 1] == '.'))
-    --begin;
-  double v = 0;
-  // No link is that fast: the text means something else.
-  return head.drop_front(begin).getAsDouble(v) || v > 1e6 ? 0 : v;
-}
-
-/// Reads the column's free text; what it does not say keeps the chip's usual
-/// server.
-static void applyInterconnect(StringRef text, Cluster &c) {
-  Network &n = c.network;
-  double gbit = 1e9 / 8;
-  if (double perNode = numberBefore(text, "Gbps node-node")) {
-    n.nicBandwidth = perNode * gbit / n.nicsPerNode;
-  } else if (text.contains("inter_node_bandwidth")) {
-    StringRef rest = text.split("inter_node_bandwidth").second.trim();
-    double v = 0;
-    if (!rest.split(' ').first.getAsDouble(v) && v > 0 && v <= 1e6)
-      n.nicBandwidth = v * gbit / n.nicsPerNode;
-  } else if (double perGpu = numberBefore(text, "Gb/s RDMA per GPU")) {
-    n.nicBandwidth = perGpu * gbit;
-  } else if (double links = numberBefore(text, "x Omni-Path")) {
-    n.nicsPerNode = int(std::clamp(links, 1.0, 1000.0));
-    n.nicBandwidth = 100 * gbit; // Omni-Path 100
-  }
-}
-
 static bool isOneNodeVTrain(const Point &p) {
   return StringRef(p.source).contains("data/ground_truth_single.csv");
 }
 
->>>>>>> f92e75c (Cost model: collectives inside a block wait for their slowest member; vTrain's sets read as their source wrote them)
 /// DeepSeek's latent attention and what else a column cannot say; by the
 /// published configs of the models (arXiv 2405.04434 section 3.1.2, 2412.19437
 /// section 4.2; Kimi K2, arXiv 2507.20534 table 2).
@@ -255,19 +149,6 @@ static Layout layoutOf(const Point &p, const StackTraits &traits) {
   l.sequenceParallel =
       l.tp > 1 && (p.sequenceParallel == "yes" ||
                    (p.sequenceParallel.empty() && traits.sequenceParallel));
-<<<<<<< HEAD
-=======
-  l.recompute = p.recompute == "full"        ? RecomputeKind::Full
-                : p.recompute == "selective" ? RecomputeKind::Selective
-                                             : RecomputeKind::None;
-  // vTrain's simulator recomputes nothing on the last stage ("Last rank worker
-  // doesn't perform recomputation", src/predictor.py), and every time of its
-  // one-node set is that of the last stage: layers of a stage with p stages
-  // cost what as many cost alone, to 1 %. Recomputing, a layer of width 2048
-  // would reach 204 TFLOP/s where one of 3072 reaches 165 in the larger set.
-  if (isOneNodeVTrain(p))
-    l.recompute = RecomputeKind::None;
->>>>>>> f92e75c (Cost model: collectives inside a block wait for their slowest member; vTrain's sets read as their source wrote them)
   l.dispatcher = traits.dispatcher;
   l.overlapGradients = l.overlapParameters =
       traits.overlapGradients || traits.fsdp;
@@ -305,6 +186,15 @@ static void inferInterleaving(const Point &p, Case &c) {
 
 /// What the column says of recomputation, once the chunks are known.
 static void applyRecomputation(const Point &p, Case &c) {
+  // vTrain's simulator recomputes nothing on the last stage ("Last rank worker
+  // doesn't perform recomputation", src/predictor.py), and every time of its
+  // one-node set is that of the last stage: layers of a stage with p stages
+  // cost what as many cost alone, to 1 %. Recomputing, a layer of width 2048
+  // would reach 204 TFLOP/s where one of 3072 reaches 165 in the larger set.
+  if (isOneNodeVTrain(p)) {
+    c.layout.recompute = RecomputeKind::None;
+    return;
+  }
   Recomputation r = recomputationOf(p.recompute);
   Layout &l = c.layout;
   l.recompute = r.kind;
