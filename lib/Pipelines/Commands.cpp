@@ -9,6 +9,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <csignal>
+#include <cstdlib>
 
 using namespace llvm;
 using namespace tessera;
@@ -45,6 +46,14 @@ static int dispatch(ArrayRef<Command> commands, int argc, char **argv) {
   return usage("unknown command '" + name + "'" + didYouMean(name, names));
 }
 
+/// LLVM's --help ends the process itself.
+static void flushAtExit() {
+  if (Error error = flushStandardOutput()) {
+    fail(std::move(error));
+    std::_Exit(1);
+  }
+}
+
 int tessera::runCommand(ArrayRef<Command> commands, int argc, char **argv) {
   // A file that outgrows the process's limit is an error to report. Blocked,
   // not ignored: LLVM sets a handler of its own with the first temporary file.
@@ -52,6 +61,8 @@ int tessera::runCommand(ArrayRef<Command> commands, int argc, char **argv) {
   sigemptyset(&outgrown);
   sigaddset(&outgrown, SIGXFSZ);
   pthread_sigmask(SIG_BLOCK, &outgrown, nullptr);
+  outs(); // made before the handler is registered, so destroyed behind it
+  std::atexit(flushAtExit);
   int code = dispatch(commands, argc, argv);
   if (Error error = flushStandardOutput()) {
     int failed = fail(std::move(error));

@@ -2,23 +2,57 @@
 #include "tessera/Support/File.h"
 #include "tessera/Support/Error.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include <vector>
 
 using namespace llvm;
 
+/// Configs, clusters, graphs and tables of measurements are far smaller; what
+/// parsers make of a text takes many times its size.
+static constexpr size_t kLargestText = size_t(64) << 20;
+
+static Error tooLarge(StringRef path) {
+  return tessera::makeError("'" + path + "' has more than the " +
+                            Twine(kLargestText >> 20) +
+                            " MiB that are read of a text");
+}
+
+/// What has no size beforehand: standard input, a pipe.
+static Expected<std::string> readStream(sys::fs::file_t file, StringRef path) {
+  std::string text;
+  std::vector<char> chunk(1 << 16);
+  while (text.size() <= kLargestText) {
+    Expected<size_t> count = sys::fs::readNativeFile(file, chunk);
+    if (!count)
+      return tessera::makeError("cannot read '" + path +
+                                "': " + toString(count.takeError()));
+    if (*count == 0)
+      return text;
+    text.append(chunk.data(), *count);
+  }
+  return tooLarge(path);
+}
+
 Expected<std::string> tessera::readFile(StringRef path) {
-  // Some devices never end.
+  if (path == "-")
+    return readStream(sys::fs::getStdinHandle(), path);
   sys::fs::file_status status;
-  if (path != "-" && !sys::fs::status(path, status) &&
-      (status.type() == sys::fs::file_type::character_file ||
-       status.type() == sys::fs::file_type::block_file))
-    return makeError("cannot read '" + path + "': it is a device");
-  auto buffer = MemoryBuffer::getFileOrSTDIN(path, /*IsText=*/true);
-  if (!buffer)
+  if (!sys::fs::status(path, status)) {
+    // Some devices never end.
+    if (status.type() == sys::fs::file_type::character_file ||
+        status.type() == sys::fs::file_type::block_file)
+      return makeError("cannot read '" + path + "': it is a device");
+    if (status.type() == sys::fs::file_type::regular_file &&
+        status.getSize() > kLargestText)
+      return tooLarge(path);
+  }
+  Expected<sys::fs::file_t> file = sys::fs::openNativeFileForRead(path);
+  if (!file)
     return makeError("cannot read '" + path +
-                     "': " + buffer.getError().message());
-  return (*buffer)->getBuffer().str();
+                     "': " + toString(file.takeError()));
+  Expected<std::string> text = readStream(*file, path);
+  sys::fs::closeFile(*file);
+  return text;
 }
 
 bool tessera::isSpecialFile(StringRef path) {

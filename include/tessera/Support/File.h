@@ -10,7 +10,7 @@
 
 namespace tessera {
 
-/// The whole file as text; "-" is standard input.
+/// The whole file as text, of at most 64 MiB; "-" is standard input.
 llvm::Expected<std::string> readFile(llvm::StringRef path);
 
 /// Whether something other than a regular file or a folder is there: a device, a

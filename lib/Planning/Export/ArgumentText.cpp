@@ -114,20 +114,21 @@ private:
 
   /// `$NAME`, `${NAME}` and `${NAME:-default}` for what the text has set.
   std::string expand(StringRef text) const {
-    if (!text.consume_front("$"))
-      return text.str();
-    StringRef name = text, fallback;
-    bool hasDefault = false;
-    if (name.consume_front("{") && name.consume_back("}")) {
-      hasDefault = name.contains(":-");
-      std::tie(name, fallback) = name.split(":-");
+    while (text.starts_with("$")) {
+      StringRef name = text.drop_front(), fallback;
+      bool hasDefault = false;
+      if (name.consume_front("{") && name.consume_back("}")) {
+        hasDefault = name.contains(":-");
+        std::tie(name, fallback) = name.split(":-");
+      }
+      auto found = variables.find(name);
+      if (found != variables.end())
+        return found->second;
+      if (!hasDefault)
+        break;
+      text = fallback.trim("\"'"); // may be one again
     }
-    auto found = variables.find(name);
-    if (found != variables.end())
-      return found->second;
-    if (hasDefault)
-      return expand(fallback.trim("\"'"));
-    return "$" + text.str();
+    return text.str();
   }
 
   static json::Value valueOf(StringRef text) {
@@ -140,10 +141,13 @@ private:
   void add(StringRef name, int line) {
     std::string key = name.str();
     std::replace(key.begin(), key.end(), '_', '-');
+    auto [place, isNew] = places.try_emplace(key, settings.size());
     // The last mention wins, as in argparse.
-    erase_if(settings, [&](const Setting &s) { return s.key == key; });
-    settings.push_back({key, true, line});
-    open = settings.size() - 1;
+    if (isNew)
+      settings.push_back({key, true, line});
+    else
+      settings[place->second] = {key, true, line};
+    open = place->second;
   }
 
   Error take(StringRef word, bool quoted, int line) {
@@ -191,7 +195,8 @@ private:
 
   StringRef where;
   StringMap<std::string> variables;
-  size_t open = npos; ///< the option that takes the next values
+  StringMap<size_t> places; ///< of an option in `settings`
+  size_t open = npos;       ///< the option that takes the next values
 };
 } // namespace
 

@@ -11,6 +11,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -33,9 +35,8 @@ public:
           return takeFailure();
         if (!rest.consume_front("]"))
           return fail("expected ']' after the table's name");
-        if (is_contained(tables, name))
+        if (!tables.insert(name).second)
           return fail("table [" + name + "] is given twice");
-        tables.push_back(name);
         table = name + ".";
       } else {
         std::string name;
@@ -49,9 +50,10 @@ public:
         if (!readValue(value, 0))
           return takeFailure();
         name = table + name;
-        if (const Setting *before = findSetting(settings, name))
+        auto [before, isNew] = lines.try_emplace(name, at);
+        if (!isNew)
           return fail("'" + name + "' is given twice, first in line " +
-                      Twine(before->line));
+                      Twine(before->second));
         settings.push_back({name, std::move(value), at});
       }
       skipSpaces();
@@ -198,7 +200,8 @@ private:
   StringRef rest, where;
   int line = 1;
   std::string failure;
-  std::vector<std::string> tables;
+  StringSet<> tables;
+  StringMap<int> lines; ///< where a key was given
   Settings settings;
 };
 } // namespace

@@ -10,6 +10,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/YAMLParser.h"
 #include "llvm/Support/raw_ostream.h"
@@ -85,9 +86,10 @@ private:
 
   void add(const std::string &name, yaml::Node *key, yaml::Node *value) {
     int at = line(key);
-    if (const Setting *before = findSetting(settings, name))
+    auto [before, isNew] = lines.try_emplace(name, at);
+    if (!isNew)
       return fail(key, "'" + name + "' is given twice, first in line " +
-                           Twine(before->line));
+                           Twine(before->second));
     settings.push_back({name, valueOf(value), at});
   }
 
@@ -120,6 +122,7 @@ private:
 
   SourceMgr &sources;
   StringRef where;
+  StringMap<int> lines; ///< where a key was given
 };
 } // namespace
 
