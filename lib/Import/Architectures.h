@@ -47,6 +47,14 @@ ParameterRef makeMatrix(llvm::StringRef symbol, llvm::StringRef checkpoint,
                         int64_t rows, int64_t columns, double std);
 ParameterRef makeVector(llvm::StringRef symbol, llvm::StringRef checkpoint,
                         int64_t size, double mean);
+/// Weight [out, in] and, with `bias`, a bias that starts at zero; `checkpoint`
+/// lacks their ".weight" and ".bias".
+LinearRef makeLinear(llvm::StringRef symbol, llvm::StringRef checkpoint,
+                     int64_t out, int64_t in, double std, bool bias);
+/// The head `checkpoint`, where `tie_word_embeddings` (`tied` if the config
+/// lacks it) does not say that it is the embedding.
+void readHead(const ConfigReader &reader, ModelConfig &config,
+              llvm::StringRef checkpoint, bool tied, double std);
 /// `[experts, rows, columns]`, one stored matrix per expert: `{expert}` in the
 /// name stands for its number.
 ParameterRef makeExperts(llvm::StringRef symbol, llvm::StringRef checkpoint,

@@ -57,10 +57,7 @@ void tessera::readBert(const ConfigReader &reader, ModelConfig &config) {
   int64_t hidden = config.hidden;
   auto linear = [&](StringRef symbol, const std::string &path, int64_t out,
                     int64_t in) {
-    LinearRef ref;
-    ref.weight = makeMatrix(symbol, path + ".weight", out, in, std);
-    ref.bias = makeVector((symbol + "_bias").str(), path + ".bias", out, 0.0);
-    return ref;
+    return makeLinear(symbol, path, out, in, std, /*bias=*/true);
   };
   const std::string embeddings = "bert.embeddings.";
   config.embedding = makeMatrix("embed", embeddings + "word_embeddings.weight",

@@ -18,13 +18,7 @@ static const std::string kLayer = "model.layers.{layer}.";
 
 static LinearRef linear(StringRef symbol, StringRef path, int64_t out,
                         int64_t in, double std, bool bias = false) {
-  LinearRef ref;
-  ref.weight =
-      makeMatrix(symbol, (kLayer + path + ".weight").str(), out, in, std);
-  if (bias)
-    ref.bias = makeVector((symbol + "_bias").str(),
-                          (kLayer + path + ".bias").str(), out, 0.0);
-  return ref;
+  return makeLinear(symbol, (kLayer + path).str(), out, in, std, bias);
 }
 
 static LatentConfig readLatent(const ConfigReader &reader,
@@ -190,11 +184,5 @@ void tessera::readDeepSeek(const ConfigReader &reader, ModelConfig &config) {
   config.experts = std::move(experts);
 
   config.finalNorm = makeNorm("final_norm", "model.norm", config.hidden, false);
-  if (reader.boolean("tie_word_embeddings", false)) {
-    config.ignoredTensors.push_back("lm_head.weight");
-  } else {
-    config.head =
-        makeMatrix("head", "lm_head.weight", config.vocab, config.hidden, std);
-    config.head->padded = true;
-  }
+  readHead(reader, config, "lm_head.weight", /*tied=*/false, std);
 }

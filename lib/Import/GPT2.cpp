@@ -47,12 +47,10 @@ void tessera::readGPT2(const ConfigReader &reader, ModelConfig &config) {
 
   auto linear = [&](StringRef symbol, StringRef path, int64_t in, int64_t out,
                     double std) {
-    LinearRef ref;
+    LinearRef ref = makeLinear(symbol, (layer + path).str(), out, in, std,
+                               /*bias=*/true);
     ref.inOut = true;
-    ref.weight =
-        makeMatrix(symbol, (layer + path + ".weight").str(), in, out, std);
-    ref.bias = makeVector((symbol + "_bias").str(),
-                          (layer + path + ".bias").str(), out, 0.0);
+    ref.weight.shape = {in, out};
     return ref;
   };
   auto part = [&](StringRef symbol, int64_t index) {
@@ -83,11 +81,5 @@ void tessera::readGPT2(const ConfigReader &reader, ModelConfig &config) {
   config.down =
       linear("down", "mlp.c_proj", config.intermediate, hidden, residualStd);
   config.finalNorm = makeNorm("final_norm", "transformer.ln_f", hidden, true);
-  if (reader.boolean("tie_word_embeddings", true)) {
-    config.ignoredTensors.push_back("lm_head.weight");
-  } else {
-    config.head =
-        makeMatrix("head", "lm_head.weight", config.vocab, hidden, std);
-    config.head->padded = true;
-  }
+  readHead(reader, config, "lm_head.weight", /*tied=*/true, std);
 }

@@ -41,13 +41,7 @@ void tessera::readGPTNeoX(const ConfigReader &reader, ModelConfig &config) {
 
   auto linear = [&](StringRef symbol, StringRef path, int64_t out, int64_t in,
                     bool bias) {
-    LinearRef ref;
-    ref.weight =
-        makeMatrix(symbol, (layer + path + ".weight").str(), out, in, std);
-    if (bias)
-      ref.bias = makeVector((symbol + "_bias").str(),
-                            (layer + path + ".bias").str(), out, 0.0);
-    return ref;
+    return makeLinear(symbol, (layer + path).str(), out, in, std, bias);
   };
   auto part = [&](StringRef symbol, int64_t index) {
     LinearRef ref = linear(symbol, "attention.query_key_value", hidden, hidden,
@@ -81,11 +75,5 @@ void tessera::readGPTNeoX(const ConfigReader &reader, ModelConfig &config) {
       linear("down", "mlp.dense_4h_to_h", hidden, config.intermediate, true);
   config.finalNorm =
       makeNorm("final_norm", "gpt_neox.final_layer_norm", hidden, true);
-  if (reader.boolean("tie_word_embeddings", false)) {
-    config.ignoredTensors.push_back("embed_out.weight");
-  } else {
-    config.head =
-        makeMatrix("head", "embed_out.weight", config.vocab, hidden, std);
-    config.head->padded = true;
-  }
+  readHead(reader, config, "embed_out.weight", /*tied=*/false, std);
 }

@@ -45,13 +45,7 @@ void tessera::readGopher(const ConfigReader &reader, ModelConfig &config) {
   int64_t hidden = config.hidden, width = config.heads * config.headDim;
   auto linear = [&](StringRef symbol, StringRef path, int64_t out, int64_t in,
                     bool bias) {
-    LinearRef ref;
-    ref.weight =
-        makeMatrix(symbol, (layer + path + ".weight").str(), out, in, std);
-    if (bias)
-      ref.bias = makeVector((symbol + "_bias").str(),
-                            (layer + path + ".bias").str(), out, 0.0);
-    return ref;
+    return makeLinear(symbol, (layer + path).str(), out, in, std, bias);
   };
   config.embedding = makeMatrix("embed", "model.embed_tokens.weight",
                                 config.vocab, hidden, std);
@@ -76,11 +70,5 @@ void tessera::readGopher(const ConfigReader &reader, ModelConfig &config) {
   config.down =
       linear("down", "mlp.down_proj", hidden, config.intermediate, mlpBias);
   config.finalNorm = makeNorm("final_norm", "model.norm", hidden, false);
-  if (reader.boolean("tie_word_embeddings", true)) {
-    config.ignoredTensors.push_back("lm_head.weight");
-  } else {
-    config.head =
-        makeMatrix("head", "lm_head.weight", config.vocab, hidden, std);
-    config.head->padded = true;
-  }
+  readHead(reader, config, "lm_head.weight", /*tied=*/true, std);
 }

@@ -128,20 +128,13 @@ void tessera::readLlamaFamily(const ConfigReader &reader, ModelConfig &config) {
   bool attentionBias =
       (isLlama || isQwen3) && reader.boolean("attention_bias", false);
   bool mlpBias = isLlama && reader.boolean("mlp_bias", false);
-  bool tied = reader.boolean("tie_word_embeddings", false);
 
   config.prefix = "model.";
   config.ignoredTensors = {".rotary_emb.inv_freq"};
   const std::string layer = "model.layers.{layer}.";
   auto linear = [&](StringRef symbol, StringRef path, int64_t out, int64_t in,
                     bool bias) {
-    LinearRef ref;
-    ref.weight =
-        makeMatrix(symbol, (layer + path + ".weight").str(), out, in, std);
-    if (bias)
-      ref.bias = makeVector((symbol + "_bias").str(),
-                            (layer + path + ".bias").str(), out, 0.0);
-    return ref;
+    return makeLinear(symbol, (layer + path).str(), out, in, std, bias);
   };
   int64_t width = config.heads * config.headDim;
   int64_t kvWidth = config.kvHeads * config.headDim;
@@ -171,11 +164,5 @@ void tessera::readLlamaFamily(const ConfigReader &reader, ModelConfig &config) {
   config.down = linear("down", "mlp.down_proj", config.hidden,
                        config.intermediate, mlpBias);
   config.finalNorm = makeNorm("final_norm", "model.norm", config.hidden, false);
-  if (tied) {
-    config.ignoredTensors.push_back("lm_head.weight");
-  } else {
-    config.head =
-        makeMatrix("head", "lm_head.weight", config.vocab, config.hidden, std);
-    config.head->padded = true;
-  }
+  readHead(reader, config, "lm_head.weight", /*tied=*/false, std);
 }

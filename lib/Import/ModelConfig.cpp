@@ -74,6 +74,28 @@ ParameterRef tessera::makeVector(StringRef symbol, StringRef checkpoint,
   return parameter;
 }
 
+LinearRef tessera::makeLinear(StringRef symbol, StringRef checkpoint,
+                              int64_t out, int64_t in, double std, bool bias) {
+  LinearRef linear;
+  linear.weight =
+      makeMatrix(symbol, (checkpoint + ".weight").str(), out, in, std);
+  if (bias)
+    linear.bias = makeVector((symbol + "_bias").str(),
+                             (checkpoint + ".bias").str(), out, 0.0);
+  return linear;
+}
+
+void tessera::readHead(const ConfigReader &reader, ModelConfig &config,
+                       StringRef checkpoint, bool tied, double std) {
+  if (reader.boolean("tie_word_embeddings", tied)) {
+    config.ignoredTensors.push_back(checkpoint.str());
+    return;
+  }
+  config.head =
+      makeMatrix("head", checkpoint, config.vocab, config.hidden, std);
+  config.head->padded = true;
+}
+
 ParameterRef tessera::makeExperts(StringRef symbol, StringRef checkpoint,
                                   int64_t experts, int64_t rows,
                                   int64_t columns, double std) {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Mapping, Optional, Tuple, Union
 
 from . import _units
 from ._layouts import CANDIDATE_COLUMNS, Candidate, Detail, layout_text
-from ._question import PathLike, question
+from ._question import PathLike, question, understood
 from ._tables import Column, Figure, figures, frame, html_table, page, paragraph, picture, text_table
 from ._tools import call_with_notes, flags
 
@@ -169,13 +169,7 @@ def explain(
     data = json.loads(output)
     best: Optional[Mapping[str, Any]] = data.get("best")
     return Explanation(
-        model=data["model"],
-        cluster=data["cluster"],
-        gpus=data["gpus"],
-        sequence=data["sequence"],
-        global_batch=data["global_batch"],
-        memory_limit_bytes=data["memory_limit_bytes"],
-        assumptions=tuple(data["assumptions"]),
+        **understood(data),
         own=Candidate._read(data["own"]),
         own_detail=Detail._read(data["own"]["detail"]),
         fits=data["fits"],

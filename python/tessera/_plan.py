@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Mapping, Optional, Tuple, Union
 
 from . import _units
 from ._layouts import CANDIDATE_COLUMNS, Candidate, Detail
-from ._question import Choices, PathLike, choices_text, question
+from ._question import Choices, PathLike, choices_text, question, understood
 from ._tables import (
     Column,
     Figure,
@@ -289,17 +289,11 @@ def plan(
         ]
     )
     return Plan(
-        model=data["model"],
+        **understood(data),
         parameters=data["parameters"],
         active_parameters=data["active_parameters"],
-        cluster=data["cluster"],
-        gpus=data["gpus"],
-        sequence=data["sequence"],
-        global_batch=data["global_batch"],
         stack=data["stack"],
         objective=data["objective"],
-        memory_limit_bytes=data["memory_limit_bytes"],
-        assumptions=tuple(data["assumptions"]),
         ranked=tuple(map(Candidate._read, data["ranked"])),
         detail=Detail._read(data["detail"]),
         sensitivity=tuple(map(_sensitivity, data["sensitivity"])),

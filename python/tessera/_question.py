@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import List, Mapping, Optional, Union
+from typing import Any, List, Mapping, Optional, Union
 
 from ._tools import flags
 
@@ -35,6 +35,13 @@ def question(
             expert_skew=expert_skew,
         ),
     ]
+
+
+def understood(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The question as the tool understood it: the fields that a plan and an
+    explanation share."""
+    names = ("model", "cluster", "gpus", "sequence", "global_batch", "memory_limit_bytes")
+    return {**{name: data[name] for name in names}, "assumptions": tuple(data["assumptions"])}
 
 
 def choices_text(choices: Choices) -> str:
