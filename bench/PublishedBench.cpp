@@ -2,7 +2,8 @@
 //
 // published-bench POINTS.csv [SOURCE] searches the layout of every complete run
 // of the file and prints where the published one is not beaten, by source; and
-// apart, the layouts that the rules of the space exclude.
+// apart, the layouts that the rules of the space, or the table of what the run's
+// software can do, exclude.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Planning/Search/Published.h"
@@ -60,6 +61,9 @@ int main(int argc, char **argv) {
     if (!r.outside.empty())
       outs() << name << ": outside, " << r.own.str() << ": " << r.outside
              << "\n";
+    if (!r.denied.empty())
+      outs() << name << ": " << c->stack << " is said not to run "
+             << r.own.str() << ": " << r.denied << "\n";
     if (r.noSlower())
       continue;
     ++n.slower;

@@ -16,6 +16,10 @@
 //   megatron-bridge Megatron-Bridge recipes: as nemo, with CUDA graphs and a
 //                   fused token dispatcher (DeepEP, HybridEP).
 //   llm-foundry     PyTorch FSDP with FlashAttention-2, eager.
+//   accelerate      FSDP under Hugging Face Accelerate, transformers' models,
+//                   eager.
+//   nanotron        FlashAttention-2, eager, asynchronous tensor parallelism,
+//                   gradients summed in 32 bits outside the products.
 //   torchtitan      FSDP2 with torch.compile.
 //   jax             PaxML, MaxText: whole-program XLA, no host launches.
 //   deepspeed       ZeRO-3 of DeepSpeed (2021), eager; weights are gathered one
@@ -25,8 +29,10 @@
 // linear_fc1 (core/transformer/attention.py, mlp.py) and query_key_value before
 // them, Wqkv of llm-foundry's MPT (fused_qkv; MPTGLU has its gate apart,
 // llmfoundry/models/layers/ffn.py), combine_qkv in PaxML's language models
-// (Praxis' ffn_layer1_gate is apart). TorchTitan has wq, wk, wv and w1, w3, for
-// experts too (torchtitan/models/llama3/model, models/moe).
+// (Praxis' ffn_layer1_gate is apart), nanotron's qkv_proj and gate_up_proj.
+// TorchTitan has wq, wk, wv and w1, w3, for experts too (torchtitan/models/
+// llama3/model, models/moe); transformers have q_proj ... and gate_proj,
+// up_proj.
 // Recomputation (recomputesAll): Megatron, DeepSpeed and PyTorch before 2.1 run
 // the whole block again (core/tensor_parallel/random.py, CheckpointFunction of
 // torch/utils/checkpoint.py); torch.compile and XLA drop what nobody uses, and
@@ -88,6 +94,16 @@ static const std::map<std::string, StackTraits> &table() {
     StackTraits foundry = fsdp;
     foundry.fusedLoss = true; // loss_fn "fused_crossentropy", its default
     t["llm-foundry"] = foundry;
+    StackTraits accelerate = fsdp;
+    accelerate.attention = AttentionKernel::Native; // PyTorch's SDPA
+    accelerate.jointHeads = false;
+    accelerate.recomputesAll = false; // checkpoints without reentrant autograd
+    t["accelerate"] = accelerate;
+    StackTraits nanotron;
+    nanotron.attention = AttentionKernel::Flash2;
+    nanotron.fusedElementwise = false;
+    nanotron.fusedGradientAccumulation = false;
+    t["nanotron"] = nanotron;
     StackTraits deepspeed = fsdp;
     deepspeed.attention = AttentionKernel::Unfused;
     deepspeed.dropout = true;

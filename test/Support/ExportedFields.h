@@ -19,8 +19,8 @@ inline llvm::Expected<FrameworkRun> readExported(llvm::StringRef format,
   options.format = format.str();
   options.layers = input.layers;
   options.gpus = input.layout.numGPUs();
-  // Files that leave the pipeline out are for fewer GPUs.
-  if (format == "deepspeed" || format == "accelerate")
+  // Files with fewer stages, or none, are for fewer GPUs.
+  if (format == "deepspeed" || format == "accelerate" || format == "nemo")
     options.gpus = 0;
   return readFrameworkText(file.text, "file", options);
 }

@@ -138,19 +138,8 @@ static bool recognises(ArrayRef<Setting> settings) {
 }
 
 static StringRef whyNot(StringRef field, const Layout &l) {
-  if (field == "zero")
-    return l.zeroStage == 0 ? "tensor and context parallelism need FSDP"
-                            : "FSDP shards gradients along with the optimizer";
-  if (field == "pp" || field == "vpp" || field == "layers" ||
-      field == "schedule" || field == "ep" || field == "etp")
-    return "Accelerate's FSDP has neither pipeline stages nor expert "
-           "parallelism";
-  if (field == "recompute")
-    return l.recompute == RecomputeKind::Full
-               ? "only FSDP's settings say it"
-               : "FSDP recomputes whole layers or nothing";
-  if (field == "cp-kind")
-    return "Accelerate has all-gather and ring, no head exchange";
+  if (field == "recompute" && l.recompute == RecomputeKind::Full)
+    return "only FSDP's settings say it";
   if (field == "mb" || field == "global batch" || field == "sequence length")
     return "it is set in the training code";
   if (field == "grad-overlap" || field == "param-overlap")

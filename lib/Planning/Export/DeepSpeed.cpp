@@ -32,13 +32,11 @@ static void write(const ExportInput &input, Settings &out) {
   put(out, "zero_optimization.stage", l.zeroStage);
   put(out, "zero_optimization.overlap_comm",
       l.dp * l.cp > 1 && l.overlapGradients);
-  bool ulysses = l.cp > 1 && l.contextKind == ContextKind::Ulysses;
-  if (l.shardGroup > 0 && l.zeroStage == 3)
-    put(out, "zero_optimization.mics_shard_size",
-        l.shardGroup * (ulysses ? l.cp : 1));
+  if (l.shardGroup > 0)
+    put(out, "zero_optimization.mics_shard_size", l.shardGroup * l.cp);
   if (l.tp > 1 && canTensorParallel(l))
     put(out, "tensor_parallel.autotp_size", l.tp);
-  if (ulysses)
+  if (l.cp > 1)
     put(out, "sequence_parallel_size", l.cp);
 }
 
@@ -150,18 +148,12 @@ static StringRef whyNot(StringRef field, const Layout &l) {
     return "DeepSpeed takes the stages from PipelineModule in the training "
            "code";
   if (field == "tp" && !canTensorParallel(l))
-    return "DeepSpeed's tensor parallelism goes with ZeRO up to stage 2";
-  if (field == "sp")
-    return "DeepSpeed's tensor parallelism has no sequence parallelism";
-  if (field == "cp" || field == "cp-kind")
-    return "DeepSpeed's sequence parallelism is the exchange of heads "
-           "(Ulysses) only";
+    return "DeepSpeed's own tensor parallelism goes with ZeRO up to stage 2; "
+           "beyond that it is the training code's";
   if (field == "ep" || field == "etp" || field == "dispatcher")
     return "DeepSpeed takes experts from its MoE layer in the training code";
   if (field == "recompute")
     return "DeepSpeed takes recomputation from the training code";
-  if (field == "shard")
-    return "DeepSpeed shards inside groups in ZeRO stage 3 only";
   if (field == "param-overlap")
     return "overlap_comm is one switch, and stages 1 and 2 gather parameters "
            "in the open";

@@ -2,6 +2,7 @@
 #include "tessera/Planning/Export.h"
 
 #include "Format.h"
+#include "tessera/Planning/Framework.h"
 #include "tessera/Support/Error.h"
 #include "tessera/Support/File.h"
 #include "tessera/Support/Printable.h"
@@ -293,17 +294,21 @@ static Error checkInput(const ExportInput &input) {
   return Error::success();
 }
 
-/// A sentence for each field that `run` has otherwise than `input`.
+/// A sentence for each field that `run` has otherwise than `input`: because the
+/// framework cannot run it, or else because the file cannot say it.
 static std::vector<std::string> losses(const Format &format,
+                                       const Framework &framework,
                                        const ExportInput &input,
                                        const FrameworkRun &run) {
   std::vector<std::string> out;
   auto lose = [&](StringRef field, const std::string &wanted,
                   const std::string &got) {
-    StringRef why = format.whyNot(field, input.layout);
-    std::string reason = why.empty()
-                             ? (format.title + " has no setting for it").str()
-                             : why.str();
+    std::string reason = reasonAgainst(framework, input.layout,
+                                       {input.layers, input.experts}, field);
+    if (reason.empty())
+      reason = format.whyNot(field, input.layout).str();
+    if (reason.empty())
+      reason = (format.title + " has no setting for it").str();
     out.push_back(
         (field + " = " + wanted + ": " + reason + "; the file means " + got)
             .str());
@@ -333,8 +338,13 @@ Expected<ExportedFile> tessera::exportLayout(StringRef name,
     return std::move(error);
   ExportInput input = given;
   input.layout = withoutMootFields(given.layout, given.layers);
+  const Framework &framework = *frameworkOfFormat(name);
+  ExportInput running = input;
+  running.layout = withoutMootFields(
+      nearestRunning(framework, input.layout, {input.layers, input.experts}),
+      given.layers);
   Settings settings;
-  (*format)->write(input, settings);
+  (*format)->write(running, settings);
   std::string bare = writeSettings((*format)->syntax, settings, {});
 
   FrameworkReadOptions options;
@@ -345,13 +355,13 @@ Expected<ExportedFile> tessera::exportLayout(StringRef name,
       readFrameworkText(bare, (*format)->fileName, options);
   if (!run) {
     consumeError(run.takeError());
-    options.gpus = input.layout.numGPUs();
+    options.gpus = running.layout.numGPUs();
     run = readFrameworkText(bare, (*format)->fileName, options);
     if (!run)
       return run.takeError();
   }
   ExportedFile file;
-  file.notExpressed = losses(**format, input, *run);
+  file.notExpressed = losses(**format, framework, input, *run);
   std::vector<std::string> comments = {"layout: " + input.layout.str()};
   for (const std::string &loss : file.notExpressed)
     comments.push_back("not expressed: " + loss);

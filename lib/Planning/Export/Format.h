@@ -10,15 +10,16 @@ namespace tessera::exports {
 struct Format {
   llvm::StringLiteral name, title, fileName;
   Syntax syntax;
-  /// Appends the settings. The layout has no moot field.
+  /// Appends the settings. The layout has no moot field, and the framework can
+  /// run it (Framework.h).
   void (*write)(const ExportInput &input, Settings &out);
   /// Fills layout, workload, layers and notes; absent settings mean what the
   /// framework takes them to mean.
   void (*read)(SettingsReader &reader, const FrameworkReadOptions &options,
                FrameworkRun &run);
   bool (*recognises)(llvm::ArrayRef<Setting> settings);
-  /// Why a field (by the names of fieldTexts) cannot be said; "" for "there is
-  /// no setting for it".
+  /// Why the file cannot say a field (by the names of fieldTexts) that the
+  /// framework can run; "" for "there is no setting for it".
   llvm::StringRef (*whyNot)(llvm::StringRef field, const Layout &layout);
 };
 

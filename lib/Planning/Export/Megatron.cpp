@@ -399,9 +399,6 @@ static void readMegatronCore(SettingsReader &r, const Place &place,
 }
 
 static StringRef whyNot(StringRef field, const Layout &l) {
-  if (field == "schedule")
-    return "Megatron-Core runs 1F1B, interleaved where there are virtual "
-           "stages";
   if (field == "tp-overlap" && !l.sequenceParallel)
     return "Megatron-Core overlaps tensor parallelism only with sequence "
            "parallelism";

@@ -28,7 +28,7 @@ static void write(const ExportInput &input, Settings &out) {
   set("tp_mode", l.sequenceParallel ? "REDUCE_SCATTER" : "ALL_REDUCE");
   set("tp_linear_async_communication", l.tp > 1 && l.overlapTensorParallel);
   set("recompute_layer", l.recompute == RecomputeKind::Full);
-  put(out, "optimizer.zero_stage", std::min(l.zeroStage, 1));
+  put(out, "optimizer.zero_stage", l.zeroStage);
   put(out, "tokens.micro_batch_size", l.microBatch);
   if (input.workload.globalBatch > 0)
     put(out, "tokens.batch_accumulation_per_replica",
@@ -90,21 +90,7 @@ static bool recognises(ArrayRef<Setting> settings) {
          findSetting(settings, "parallelism.tp");
 }
 
-static StringRef whyNot(StringRef field, const Layout &) {
-  if (field == "zero" || field == "shard")
-    return "nanotron shards the optimizer only (stage 1), over all replicas";
-  if (field == "vpp" || field == "layers")
-    return "nanotron places blocks on stages by their cost itself";
-  if (field == "schedule")
-    return "nanotron has 1f1b and afab";
-  if (field == "recompute")
-    return "nanotron recomputes whole layers or nothing";
-  if (field == "cp-kind")
-    return "nanotron's context parallelism is ring attention";
-  if (field == "etp")
-    return "nanotron does not split experts";
-  return "";
-}
+static StringRef whyNot(StringRef, const Layout &) { return ""; }
 
 const Format exports::kNanotron = {"nanotron",   "nanotron", "config.yaml",
                                    Syntax::Yaml, write,      read,

@@ -56,7 +56,7 @@ static void write(const ExportInput &input, Settings &out) {
       model("activations_checkpoint_num_layers", some ? l.recomputeLayers : 1);
     }
   }
-  bool fsdp = l.zeroStage >= 2 && l.pp == 1;
+  bool fsdp = l.zeroStage >= 2;
   model("fsdp", fsdp);
   if (fsdp)
     model("fsdp_sharding_strategy", l.zeroStage == 3 ? "full" : "grad");
@@ -163,12 +163,6 @@ static bool recognises(ArrayRef<Setting> settings) {
 }
 
 static StringRef whyNot(StringRef field, const Layout &l) {
-  if (field == "layers")
-    return "this YAML has no setting for uneven stages";
-  if (field == "schedule")
-    return "NeMo runs 1F1B, interleaved where there are virtual stages";
-  if (field == "zero" && l.pp > 1)
-    return "NeMo's FSDP goes without pipeline stages";
   if (field == "ep" || field == "etp")
     return "NeMo splits experts over the tensor-parallel ranks";
   if (field == "tp-overlap" && !l.sequenceParallel)

@@ -41,13 +41,8 @@ static constexpr Schedule kSchedules[] = {
     {"ZBVZeroBubble", ScheduleKind::ZeroBubble, 2}};
 
 static const Schedule &scheduleFor(const Layout &l) {
-  ScheduleKind kind = l.schedule;
-  if (l.vpp == 1 && kind != ScheduleKind::GPipe)
-    kind = ScheduleKind::OneFOneB;
-  else if (l.vpp > 1 && kind == ScheduleKind::OneFOneB)
-    kind = ScheduleKind::Interleaved;
   for (const Schedule &s : kSchedules)
-    if (s.kind == kind && (s.stagesPerRank > 1) == (l.vpp > 1))
+    if (s.kind == l.schedule && (s.stagesPerRank > 1) == (l.vpp > 1))
       return s;
   return kSchedules[0];
 }
@@ -329,21 +324,7 @@ static bool recognises(ArrayRef<Setting> settings) {
          hasSection(settings, "training");
 }
 
-static StringRef whyNot(StringRef field, const Layout &l) {
-  if (field == "zero")
-    return l.zeroStage == 2
-               ? "PyTorch's pipelines sum whole gradients over the microbatches"
-               : "FSDP shards gradients along with the optimizer";
-  if (field == "sp")
-    return "TorchTitan's tensor parallelism is always with sequence "
-           "parallelism";
-  if (field == "cp-kind")
-    return "TorchTitan has all-gather and ring, no head exchange";
-  if (field == "etp")
-    return "TorchTitan splits experts over all tensor-parallel ranks or none";
-  if (field == "schedule")
-    return l.vpp == 1 ? "zero-bubble schedules need several stages on a rank"
-                      : "";
+static StringRef whyNot(StringRef field, const Layout &) {
   if (field == "vpp" || field == "layers")
     return "stages other than the schedule's usual ones need the number of "
            "layers (--model)";

@@ -232,7 +232,9 @@ static double withJitter(double seconds, const PlanProblem &p) {
 
 /// Does the step take the passes in an order that depends on their times?
 static bool mayBeZeroBubble(const PlanProblem &p) {
-  return p.zeroBubble ||
+  bool has = p.framework &&
+             (p.framework->schedules & only(ScheduleKind::ZeroBubble)) != 0;
+  return has ||
          p.fixed.get(Choice::Schedule) == int64_t(ScheduleKind::ZeroBubble);
 }
 

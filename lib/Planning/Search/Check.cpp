@@ -8,6 +8,8 @@
 #include "Legal.h"
 #include "Space.h"
 #include "tessera/Support/Units.h"
+#include "llvm/ADT/StringExtras.h"
+#include <algorithm>
 
 using namespace llvm;
 using namespace tessera;
@@ -19,6 +21,33 @@ static bool hasLayout(const PlanProblem &p, const FixedChoices &fixed) {
     return !found;
   });
   return found;
+}
+
+/// What the stack has against these choices; "" where they are not possible
+/// without it either.
+static std::string stackAgainst(const PlanProblem &p,
+                                const FixedChoices &fixed) {
+  if (!p.framework)
+    return "";
+  PlanProblem open = p;
+  open.framework = nullptr;
+  std::vector<Obstacle> obstacles;
+  forEachMesh(open, fixed, [&](const Layout &mesh) {
+    InnerChoices c = innerChoices(open, fixed, mesh);
+    if (c.count() == 0)
+      return true;
+    Layout l = mesh;
+    l.zeroStage = c.shardings.front().zero;
+    l.shardGroup = c.shardings.front().group;
+    l.recompute = c.recompute.back();
+    l.recomputeLayers = int(std::max<int64_t>(c.partialFixed, 0));
+    l.vpp = c.schedules.front().vpp;
+    l.schedule = c.schedules.front().schedule;
+    l.dispatcher = c.dispatchers.front();
+    obstacles = obstaclesOf(*p.framework, l, p.frameworkModel());
+    return obstacles.empty();
+  });
+  return describe(obstacles);
 }
 
 /// Why a plain layout with these choices is illegal; "" where it is not.
@@ -41,7 +70,12 @@ static std::string reasonAgainst(const PlanProblem &p,
 
 static Error noLayout(const PlanProblem &p, const FixedChoices &fixed,
                       StringRef names, StringRef what) {
-  std::string why = reasonAgainst(p, fixed);
+  std::string why = stackAgainst(p, fixed);
+  if (why.empty())
+    why = reasonAgainst(p, fixed);
+  else
+    what = what == "is not possible here" ? "is not possible with this stack"
+                                          : what;
   return makeError(names + " " + what + (why.empty() ? "" : ": " + why));
 }
 
@@ -125,12 +159,21 @@ Error PlanProblem::check() const {
                      model.cluster.chip.name);
   if (hasLayout(*this, fixed))
     return Error::success();
-  if (!hasLayout(*this, FixedChoices()))
+  if (!hasLayout(*this, FixedChoices())) {
+    PlanProblem open = *this;
+    open.framework = nullptr;
+    if (framework && hasLayout(open, FixedChoices()))
+      return makeError(framework->title + " (--stack " + stack +
+                       ") has no layout for " + Twine(gpus()) +
+                       " GPUs and a global batch of " +
+                       Twine(workload.globalBatch) + "; it cannot run " +
+                       join(limitsOf(*framework, shape.experts > 0), ", "));
     return makeError("no layout spreads " + Twine(shape.layers) + " layers, " +
                      Twine(shape.heads) + " heads and a global batch of " +
                      Twine(workload.globalBatch) + " over exactly " +
                      Twine(gpus()) +
                      " GPUs; choose a global batch that is a multiple of " +
                      Twine(gpus()) + ", or another number of GPUs");
+  }
   return contradiction(*this);
 }

@@ -1,9 +1,13 @@
 //===- NextSteps.cpp - what to do with a plan -----------------------------===//
 #include "NextSteps.h"
 #include "tessera/Planning/CompilerMesh.h"
+#include "tessera/Planning/Export.h"
+#include "tessera/Support/File.h"
 #include "tessera/Support/Units.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
 
 using namespace llvm;
 using namespace tessera;
@@ -32,6 +36,25 @@ std::string tessera::shellWord(StringRef text) {
   return out + "'";
 }
 
+Error tessera::setNodes(PlanSession &s, int nodes) {
+  std::string text = s.clusterText;
+  if (StringRef(text).ends_with(".json")) {
+    Expected<std::string> file = readFile(text);
+    if (!file)
+      return file.takeError();
+    text = std::move(*file);
+  }
+  if (!StringRef(text).ltrim().starts_with("{"))
+    return Error::success(); // CHIP:NODESxGPUS is written anew
+  Expected<json::Value> cluster = json::parse(text);
+  if (!cluster)
+    return cluster.takeError();
+  if (json::Object *fields = cluster->getAsObject())
+    (*fields)["nodes"] = nodes;
+  s.clusterText = formatv("{0}", *cluster).str();
+  return Error::success();
+}
+
 /// As --cluster takes it: the user's file, or the cluster that was chosen.
 static std::string clusterOf(const PlanSession &s) {
   StringRef text = s.clusterText;
@@ -41,16 +64,12 @@ static std::string clusterOf(const PlanSession &s) {
 }
 
 /// The export format of the software that a plan is for, and its file.
-static std::pair<StringRef, StringRef> formatOf(StringRef stack) {
-  if (stack == "torchtitan")
-    return {"torchtitan", "train.toml"};
-  if (stack == "deepspeed")
-    return {"deepspeed", "ds_config.json"};
-  if (stack == "llm-foundry")
-    return {"accelerate", "fsdp.yaml"};
-  if (stack.starts_with("megatron-bridge"))
-    return {"megatron-bridge", "overrides.yaml"};
-  return {"megatron", "train.sh"};
+static FrameworkName formatOf(const PlanProblem &p) {
+  std::string wanted = p.framework ? p.framework->format : "megatron";
+  for (const FrameworkName &name : frameworkNames())
+    if (name.name == wanted)
+      return name;
+  return frameworkNames().front();
 }
 
 std::string tessera::whyNotCompiled(const PlanSession &s, const Layout &l) {
@@ -94,17 +113,18 @@ std::vector<NextStep> tessera::nextSteps(const PlanSession &s,
   const Layout &l = result.ranked.front().layout;
   const Layout &other = result.ranked[result.ranked.size() > 1].layout;
   const PlanProblem &p = s.problem;
-  auto [format, file] = formatOf(p.stack);
+  FrameworkName format = formatOf(p);
   std::vector<NextStep> steps;
   std::string node;
   if (p.model.cluster.gpusPerNode != 8)
     node = " --gpus-per-node " + std::to_string(p.model.cluster.gpusPerNode);
-  steps.push_back(
-      {"train with it", ("tessera export --to " + format + " --model ").str() +
-                            shellWord(s.modelText) + " --global-batch " +
-                            std::to_string(p.workload.globalBatch) + " --seq " +
-                            std::to_string(p.workload.sequence) + node +
-                            " --layout \"" + l.str() + "\" -o " + file.str()});
+  steps.push_back({"train with it",
+                   ("tessera export --to " + format.name + " --model ").str() +
+                       shellWord(s.modelText) + " --global-batch " +
+                       std::to_string(p.workload.globalBatch) + " --seq " +
+                       std::to_string(p.workload.sequence) + node +
+                       " --layout \"" + l.str() + "\" -o " +
+                       format.fileName.str()});
   if (std::string line = compileCommandLine(s, l); !line.empty())
     steps.push_back({"build its forward pass", line});
   steps.push_back({"compare your own", explainCommandLine(s, other)});

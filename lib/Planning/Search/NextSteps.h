@@ -16,6 +16,10 @@ struct NextStep {
 std::vector<NextStep> nextSteps(const PlanSession &session,
                                 const PlanResult &result);
 
+/// Makes the --cluster of later commands say that many nodes: where it is a
+/// file, its JSON with another number in it.
+llvm::Error setNodes(PlanSession &session, int nodes);
+
 /// `text` as a shell takes it for one word.
 std::string shellWord(llvm::StringRef text);
 /// Builds the layout's forward pass; "" where the compiler cannot.

@@ -7,11 +7,7 @@ using namespace tessera;
 
 void PlanProblem::setStack(StringRef name) {
   stack = name.str();
-  // TorchTitan ships zero-bubble schedules, Megatron-Core has none; Megatron's
-  // --moe-token-dispatcher-type has "allgather" since Core 0.4.
-  zeroBubble = name == "torchtitan";
-  gatheredDispatch = name == "nemo" || name == "megatron-core" ||
-                     name.starts_with("megatron-bridge");
+  framework = frameworkOfStack(name);
 }
 
 ModelShape tessera::shapeOf(const ModelConfig &c, int64_t sequence) {

@@ -13,6 +13,7 @@
 #include "tessera/CostModel/Step.h"
 #include "tessera/Import/ModelConfig.h"
 #include "tessera/Planning/FeatureSource.h"
+#include "tessera/Planning/Framework.h"
 #include "tessera/Planning/ModelShape.h"
 
 namespace tessera {
@@ -40,13 +41,21 @@ struct PlanProblem {
   double memoryLimit = 0;
   /// Load of the fullest expert-parallel rank over the mean.
   double expertSkew = 1.0;
-  /// The stack has a zero-bubble schedule.
-  bool zeroBubble = false;
-  /// The stack can gather all tokens of an expert-parallel group.
-  bool gatheredDispatch = false;
+  /// What the stack can run; null: no limits are known, and what only some
+  /// stacks have (zero-bubble schedules, dispatchers) is searched where it is
+  /// asked for.
+  const Framework *framework = nullptr;
 
-  /// Names the software and notes what its releases can do.
+  /// Names the software and looks up what it can run.
   void setStack(llvm::StringRef name);
+  /// Can the stack run that part of the layout?
+  bool runs(const Layout &layout, LayoutPart part = LayoutPart::All) const {
+    return !framework ||
+           tessera::runs(*framework, layout, frameworkModel(), part);
+  }
+  FrameworkModel frameworkModel() const {
+    return {shape.layers, shape.experts > 0};
+  }
 
   int64_t gpus() const { return model.cluster.numGPUs(); }
 
@@ -57,7 +66,8 @@ struct PlanProblem {
   /// two). Says nothing about memory.
   llvm::Error check() const;
   /// Is the answer legal: everything that makes a layout meaningless or that
-  /// no framework can run. Says nothing about memory.
+  /// no framework can run. Says nothing about memory and about what this stack
+  /// can run.
   llvm::Error verify(const Layout &layout) const;
 };
 

@@ -6,7 +6,7 @@ using namespace tessera;
 
 ModelFeatures ModelProvider::features(const Layout &layout) const {
   ModelFeatures f = source->features(layout, query);
-  applyExpertSkew(f, layout, skew);
+  applyExpertSkew(f, shape, layout, skew);
   return f;
 }
 
@@ -17,8 +17,9 @@ static void scale(PassCost &cost, double by) {
   cost.bytesWritten = int64_t(cost.bytesWritten * by);
 }
 
-void tessera::applyExpertSkew(ModelFeatures &features, const Layout &layout,
-                              double skew) {
+void tessera::applyExpertSkew(ModelFeatures &features, const ModelShape &shape,
+                              const Layout &layout, double skew) {
+  skew = std::min(skew, worstExpertSkew(shape, layout));
   if (skew <= 1.0 || layout.ep <= 1)
     return;
   for (BlockFeatures &block : features.blocks) {

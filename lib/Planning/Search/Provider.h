@@ -26,20 +26,22 @@ public:
   explicit ModelProvider(const PlanProblem &problem)
       : source(problem.source),
         query{problem.shape.sequence, problem.model.traits, problem.precision},
-        skew(problem.expertSkew) {}
+        shape(problem.shape), skew(problem.expertSkew) {}
   ModelFeatures features(const Layout &layout) const override;
 
 private:
   FeatureSourcePtr source;
   FeatureQuery query;
+  ModelShape shape;
   double skew;
 };
 
 /// Scales the experts' work and traffic to the rank that gets `skew` times the
-/// mean load. Without expert parallelism every rank does all of its own tokens'
-/// work, so nothing changes.
-void applyExpertSkew(ModelFeatures &features, const Layout &layout,
-                     double skew);
+/// mean load, or as much as a rank of this layout can get (worstExpertSkew).
+/// Without expert parallelism every rank does all of its own tokens' work, so
+/// nothing changes.
+void applyExpertSkew(ModelFeatures &features, const ModelShape &shape,
+                     const Layout &layout, double skew);
 
 /// The load over the mean that the fullest rank has if all tokens choose the
 /// experts of one rank: a token's choices are distinct.

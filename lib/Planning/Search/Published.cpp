@@ -33,6 +33,9 @@ PublishedComparison tessera::comparePublished(const Case &run,
   c.ownSeconds = own.step.seconds;
   c.ownBytes = own.memory.total();
   isLegal(p, run.layout, &c.outside);
+  if (p.framework)
+    c.denied =
+        describe(obstaclesOf(*p.framework, run.layout, p.frameworkModel()));
   if (c.ownBytes > p.memoryLimit) {
     c.raisedLimit = true;
     p.memoryLimit = c.ownBytes;

@@ -27,6 +27,9 @@ struct PublishedComparison {
   bool raisedLimit = false;
   /// Why the published layout lies outside the rules of the space; "" if not.
   std::string outside;
+  /// What the table of frameworks denies the run's software of it. The run
+  /// shows that the table is wrong.
+  std::string denied;
   /// Fastest layout; absent where nothing was found.
   std::optional<Candidate> best;
   double gap = 0;

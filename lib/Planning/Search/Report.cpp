@@ -5,18 +5,18 @@
 #include "tessera/Planning/CompilerMesh.h"
 #include "tessera/Support/Table.h"
 #include "tessera/Support/Units.h"
+#include "llvm/ADT/StringExtras.h"
 #include <algorithm>
 
 using namespace llvm;
 using namespace tessera;
-using Align = TextTable::Align;
 
 void tessera::printBreakdown(const Candidate &c, raw_ostream &out) {
   TextTable table;
-  table.column("time", Align::Left)
+  table.column("time", TextTable::Align::Left)
       .column("")
       .column("share")
-      .column("   memory of the fullest GPU", Align::Left)
+      .column("   memory of the fullest GPU", TextTable::Align::Left)
       .column("")
       .column("share");
   std::vector<Share> time, memory;
@@ -67,7 +67,7 @@ static void printRanking(const PlanReport &r, raw_ostream &out) {
       .column("tokens/s/GPU")
       .column("MFU")
       .column("GiB/GPU")
-      .column("layout", Align::Left, /*mayShrink=*/false);
+      .column("layout", TextTable::Align::Left, /*mayShrink=*/false);
   // What the numbers leave of a line; a longer layout goes on below.
   constexpr int kNumbers = 54, kLeast = 24;
   int room = std::max(kLeast, int(terminalWidth()) - kNumbers);
@@ -109,12 +109,35 @@ static void printStudies(const PlanReport &r, raw_ostream &out) {
   }
 }
 
+static void printBeyond(const PlanReport &r, raw_ostream &out) {
+  if (!r.beyond)
+    return;
+  const PlanProblem &p = r.session.problem;
+  const Framework &f = *p.framework;
+  std::vector<std::string> limits = limitsOf(f, p.shape.experts > 0);
+  if (limits.empty())
+    return;
+  out << "left out, as " << f.title << " cannot run it: " << join(limits, "; ");
+  if (!r.beyond->best) {
+    out << "; on these meshes nothing of it would be faster\n";
+    return;
+  }
+  const Candidate &best = *r.beyond->best;
+  double gain = r.result.ranked.front().step.seconds / best.step.seconds - 1;
+  out << "\nwithout that: " << formatPercent(gain) << " faster with "
+      << best.layout.str() << ", which needs ";
+  for (size_t i = 0; i < r.beyond->obstacles.size(); ++i)
+    out << (i ? ", " : "") << r.beyond->obstacles[i].wanted;
+  out << "\n";
+}
+
 static void printFront(const PlanReport &r, raw_ostream &out) {
   if (r.front.empty())
     return;
   out << "\nstep time against memory:\n";
   TextTable table;
-  table.column("GiB/GPU").column("step").column("layout", Align::Left,
+  table.column("GiB/GPU").column("step").column("layout",
+                                                TextTable::Align::Left,
                                                 /*mayShrink=*/false);
   for (const Candidate &c : r.front)
     table.row({formatNumber(c.memory.total() / kGiB, 1),
@@ -133,7 +156,7 @@ static void printSizes(const PlanReport &r, raw_ostream &out) {
   table.column("GPU-hours/1T").column("MWh/1T");
   if (r.gpuHourPrice > 0)
     table.column("cost/1T");
-  table.column("layout", Align::Left, /*mayShrink=*/false);
+  table.column("layout", TextTable::Align::Left, /*mayShrink=*/false);
   for (const ClusterChoice &c : r.sizes) {
     std::vector<std::string> row = {std::to_string(c.gpus)};
     if (c.best) {
@@ -204,10 +227,21 @@ void tessera::print(const PlanReport &r, raw_ostream &out) {
     out << "\n";
   }
   printStudies(r, out);
+  printBeyond(r, out);
   printCertificate(r.result.certificate, out);
   printFront(r, out);
   printSizes(r, out);
   printNextSteps(r.session, r.result, out);
+}
+
+json::Array tessera::toJson(ArrayRef<Obstacle> obstacles) {
+  json::Array out;
+  for (const Obstacle &o : obstacles)
+    out.push_back(json::Object{{"field", o.field},
+                               {"wanted", o.wanted},
+                               {"reason", o.reason},
+                               {"nearest", o.nearest}});
+  return out;
 }
 
 json::Value tessera::toJson(const PlanReport &r) {
@@ -257,6 +291,16 @@ json::Value tessera::toJson(const PlanReport &r) {
                  {"sensitivity", std::move(studies)},
                  {"memory_limit_bytes", p.memoryLimit},
                  {"certificate", toJson(r.result.certificate)}};
+  if (p.framework)
+    o["stack_limits"] =
+        json::Array(limitsOf(*p.framework, p.shape.experts > 0));
+  if (r.beyond && r.beyond->best) {
+    const Candidate &best = *r.beyond->best;
+    o["beyond_stack"] = json::Object{{"layout", toJson(best.layout)},
+                                     {"layout_text", best.layout.str()},
+                                     {"step_seconds", best.step.seconds},
+                                     {"needs", toJson(r.beyond->obstacles)}};
+  }
   const Layout &chosen = r.result.ranked.front().layout;
   Expected<CompilerMesh> mesh = compilerMesh(chosen);
   if (mesh)

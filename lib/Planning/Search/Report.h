@@ -3,9 +3,9 @@
 #define TESSERA_LIB_PLANNING_SEARCH_REPORT_H
 
 #include "Breakdown.h"
-#include "lib/Planning/Page/Detail.h"
 #include "Session.h"
 #include "Studies.h"
+#include "lib/Planning/Page/Detail.h"
 
 namespace tessera {
 
@@ -15,6 +15,7 @@ struct PlanReport {
   Objective objective;
   double gpuHourPrice;
   std::vector<Sensitivity> studies;
+  std::optional<BeyondStack> beyond;
   std::vector<Candidate> front;
   std::vector<ClusterChoice> sizes;
   /// The best layout looked at closely; for JSON and pages.
@@ -28,6 +29,8 @@ struct ExplainReport {
   const PlanSession &session;
   Candidate own;
   bool fits = true;
+  /// What the stack cannot run of the own layout.
+  std::vector<Obstacle> obstacles = {};
   std::optional<Candidate> best = {};
   std::vector<Change> changes = {};
   std::optional<LayoutDetail> ownDetail = {}, bestDetail = {};
@@ -39,6 +42,7 @@ struct ExplainReport {
 
 void print(const PlanReport &report, llvm::raw_ostream &out);
 llvm::json::Value toJson(const PlanReport &report);
+llvm::json::Array toJson(llvm::ArrayRef<Obstacle> obstacles);
 
 /// The two tables of one layout: where time and memory go.
 void printBreakdown(const Candidate &c, llvm::raw_ostream &out);

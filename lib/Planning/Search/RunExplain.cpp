@@ -29,6 +29,10 @@ static void printExplanation(const ExplainReport &x, raw_ostream &out) {
     out << (i ? "; " : " ") << s.assumptions[i];
   out << "\n\nyour layout: " << x.own.layout.str() << "\n";
   printBreakdown(x.own, out);
+  if (!x.obstacles.empty())
+    out << "\n"
+        << p.framework->title << " cannot run it: " << describe(x.obstacles)
+        << "\n";
   double over = x.own.memory.total() - p.memoryLimit;
   if (!x.fits)
     out << "\nit does not fit: " << formatBytes(over)
@@ -42,7 +46,7 @@ static void printExplanation(const ExplainReport &x, raw_ostream &out) {
   printBreakdown(*x.best, out);
   double loss = x.own.step.seconds / x.best->step.seconds - 1;
   out << "\n";
-  if (x.fits && loss < 5e-4) {
+  if (x.fits && x.obstacles.empty() && loss < 5e-4) {
     out << "your layout is as good as the best\n";
     return;
   }
@@ -54,7 +58,8 @@ static void printExplanation(const ExplainReport &x, raw_ostream &out) {
     out << "\n";
   } else {
     out << "your layout would be " << formatPercent(-loss)
-        << " faster than the best that fits\n";
+        << " faster than the best that "
+        << (x.fits ? p.framework->title + " can run" : "fits") << "\n";
   }
   for (const Change &c : x.changes) {
     out << "changing " << c.what << " alone ";
@@ -80,6 +85,7 @@ static json::Value explanationJson(const ExplainReport &x) {
                  {"memory_limit_bytes", p.memoryLimit},
                  {"assumptions", std::move(assumptions)},
                  {"fits", x.fits},
+                 {"stack_cannot_run", toJson(x.obstacles)},
                  {"own", toJson(x.own, p)}};
   if (x.ownDetail)
     (*o.getObject("own"))["detail"] = toJson(*x.ownDetail, x.everything);
@@ -122,8 +128,11 @@ int tessera::runExplain(const ExplainOptions &o, raw_ostream &out,
   PlanResult result = solve(p, provider, {});
   if (!result.ranked.empty())
     x.best = std::move(result.ranked.front());
+  if (p.framework)
+    x.obstacles = obstaclesOf(*p.framework, x.own.layout, p.frameworkModel());
   // A layout outside the searched space may beat it.
-  if (x.fits && (!x.best || x.own.step.seconds < x.best->step.seconds))
+  bool faster = x.best && x.own.step.seconds < x.best->step.seconds;
+  if (x.fits && (!x.best || (x.obstacles.empty() && faster)))
     x.best = x.own;
   x.changes = singleChanges(p, x.own, x.fits);
   x.everything = o.details;

@@ -1,4 +1,5 @@
 //===- RunPlan.cpp - tessera plan -----------------------------------------===//
+#include "NextSteps.h"
 #include "Report.h"
 #include "Studies.h"
 #include "lib/Planning/Page/Page.h"
@@ -39,6 +40,8 @@ int tessera::runPlan(const PlanOptions &o, raw_ostream &out, raw_ostream &err) {
     sizes = compareSizes(p, *objective);
     if (const ClusterChoice *best = bestOf(sizes)) {
       p.model.cluster = withNodes(p.model.cluster, best->nodes);
+      if (Error e = setNodes(*session, best->nodes))
+        return fail(err, toString(std::move(e)));
       session->assumptions.push_back(
           "the global batch stays the same for every number of GPUs");
     }
@@ -57,10 +60,13 @@ int tessera::runPlan(const PlanOptions &o, raw_ostream &out, raw_ostream &err) {
   }
   if (static_cast<int>(result.ranked.size()) > o.top && o.top > 1)
     result.ranked.resize(o.top);
-  PlanReport report{*session, result, *objective, o.gpuHourPrice, {}, {}, {}};
+  PlanReport report{*session, result, *objective, o.gpuHourPrice,
+                    {},       {},     {},         {}};
   report.sizes = std::move(sizes);
-  if (o.sensitivity)
+  if (o.sensitivity) {
     report.studies = sensitivity(p, result);
+    report.beyond = beyondStack(p, result);
+  }
   if (o.pareto)
     report.front = paretoFront(p, result.ranked.front());
   report.everything = o.details;

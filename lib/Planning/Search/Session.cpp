@@ -85,6 +85,9 @@ Expected<PlanSession> tessera::makeSession(const PlanInput &in) {
   if (p.precision.linear == DataType::FP8 && chip.fp8 <= 0)
     return makeError("--precision fp8: " + chip.name +
                      " has no fp8 products; take bf16 or fp16");
+  if (p.precision.linear == DataType::FP8 && p.framework && !p.framework->fp8)
+    return makeError("--precision fp8: " + p.framework->title + " (--stack " +
+                     p.stack + ") has no fp8 products; take bf16 or fp16");
   // Chips from before bf16 compute in fp16.
   if (p.precision.linear == DataType::BF16 && chip.bf16 <= 0)
     p.precision.linear = DataType::FP16;

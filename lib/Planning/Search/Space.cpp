@@ -88,7 +88,9 @@ private:
         if ((sp && l.tp == 1) || !fixed.allows(Choice::SequenceParallel, sp))
           continue;
         l.sequenceParallel = sp;
-        if (isLegal(p, l) && !experts(l))
+        // With experts the mesh is judged with their split.
+        bool known = s.experts || p.runs(l, LayoutPart::Mesh);
+        if (known && isLegal(p, l) && !experts(l))
           return false;
       }
     }
@@ -112,7 +114,7 @@ private:
       for (int64_t etp : widths) {
         l.ep = int(ep);
         l.etp = int(etp);
-        if (isLegal(p, l) && !batches(l))
+        if (p.runs(l, LayoutPart::Mesh) && isLegal(p, l) && !batches(l))
           return false;
       }
     }
@@ -178,9 +180,13 @@ InnerChoices tessera::innerChoices(const PlanProblem &p,
   int64_t m = p.workload.globalBatch / (l.dp * l.microBatch);
   bool dense = l.dp * l.cp > 1;
   bool replicas = dense || (p.shape.experts && l.expertReplicas() > 1);
+  Layout probe = l; // for what the stack can run
   auto shard = [&](int zero, int64_t group) {
+    probe.zeroStage = zero;
+    probe.shardGroup = int(group);
     if (fixed.allows(Choice::Zero, zero) &&
-        fixed.allows(Choice::ShardGroup, group))
+        fixed.allows(Choice::ShardGroup, group) &&
+        p.runs(probe, LayoutPart::Sharding))
       c.shardings.push_back({zero, int(group)});
   };
   shard(0, 0);
@@ -195,21 +201,33 @@ InnerChoices tessera::innerChoices(const PlanProblem &p,
   c.layers = p.shape.layers;
   c.stages = l.pp;
   c.partialFixed = fixed.get(Choice::RecomputeLayers).value_or(-1);
+  if (p.framework && !p.framework->someLayers) {
+    if (c.partialFixed > 0)
+      return c;
+    c.partialFixed = 0;
+  }
   for (RecomputeKind kind :
-       {RecomputeKind::None, RecomputeKind::Selective, RecomputeKind::Full})
+       {RecomputeKind::None, RecomputeKind::Selective, RecomputeKind::Full}) {
+    probe.recompute = kind;
     if (fixed.allows(Choice::Recompute, int64_t(kind)) &&
-        (kind == RecomputeKind::Full || c.partialFixed <= 0))
+        (kind == RecomputeKind::Full || c.partialFixed <= 0) &&
+        p.runs(probe, LayoutPart::Recompute))
       c.recompute.push_back(kind);
+  }
 
   auto add = [&](int64_t vpp, ScheduleKind kind) {
+    probe.vpp = int(vpp);
+    probe.schedule = kind;
     if (fixed.allows(Choice::VPP, vpp) &&
-        fixed.allows(Choice::Schedule, int64_t(kind)))
+        fixed.allows(Choice::Schedule, int64_t(kind)) &&
+        p.runs(probe, LayoutPart::Schedule))
       c.schedules.push_back({int(vpp), kind});
   };
   add(1, ScheduleKind::OneFOneB);
   if (l.pp > 1) {
     auto asked = fixed.get(Choice::Schedule);
-    if (p.zeroBubble || asked == int64_t(ScheduleKind::ZeroBubble))
+    bool zeroBubble = p.framework || asked == int64_t(ScheduleKind::ZeroBubble);
+    if (zeroBubble)
       add(1, ScheduleKind::ZeroBubble);
     // Never faster than one-forward-one-backward and always larger: only where
     // it is asked for.
@@ -218,28 +236,33 @@ InnerChoices tessera::innerChoices(const PlanProblem &p,
     if (m % l.pp == 0)
       for (int64_t vpp = 2; vpp * l.pp <= p.shape.layers; ++vpp)
         if (isUsualVirtual(p.shape.layers, l.pp, vpp) ||
-            fixed.get(Choice::VPP) == vpp)
+            fixed.get(Choice::VPP) == vpp) {
           add(vpp, ScheduleKind::Interleaved);
-    c.partitions = 2;
+          if (zeroBubble)
+            add(vpp, ScheduleKind::ZeroBubble);
+        }
+    bool uneven =
+        !p.framework || p.framework->partition == Framework::Partition::Free;
+    c.partitions = uneven ? 2 : 1;
   }
 
+  auto asked = fixed.get(Choice::Dispatcher);
   if (l.ep == 1) {
-    auto asked = fixed.get(Choice::Dispatcher);
     c.dispatchers.push_back(asked ? static_cast<DispatcherKind>(*asked)
                                   : DispatcherKind::AllToAll);
-  } else {
-    auto asked = fixed.get(Choice::Dispatcher);
+    return c;
+  }
+  for (DispatcherKind kind : {DispatcherKind::AllToAll, DispatcherKind::Fused,
+                              DispatcherKind::AllGather}) {
+    probe.dispatcher = kind;
     // Gathering moves ep / topk times what the all-to-all does.
-    bool gathers = p.gatheredDispatch && l.ep <= 2 * p.shape.topk;
-    for (DispatcherKind kind : {DispatcherKind::AllToAll, DispatcherKind::Fused,
-                                DispatcherKind::AllGather}) {
-      bool has = kind == DispatcherKind::AllToAll || asked ||
-                 (kind == DispatcherKind::Fused
-                      ? p.model.traits.dispatcher == DispatcherKind::Fused
-                      : gathers);
-      if (has && fixed.allows(Choice::Dispatcher, int64_t(kind)))
-        c.dispatchers.push_back(kind);
-    }
+    bool worth =
+        kind != DispatcherKind::AllGather || l.ep <= 2 * p.shape.topk || asked;
+    bool known = p.framework || asked || kind == DispatcherKind::AllToAll ||
+                 kind == p.model.traits.dispatcher;
+    if (worth && known && fixed.allows(Choice::Dispatcher, int64_t(kind)) &&
+        p.runs(probe, LayoutPart::Dispatcher))
+      c.dispatchers.push_back(kind);
   }
   return c;
 }

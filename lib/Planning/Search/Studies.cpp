@@ -105,6 +105,33 @@ std::vector<Sensitivity> tessera::sensitivity(const PlanProblem &p,
   return out;
 }
 
+std::optional<BeyondStack> tessera::beyondStack(const PlanProblem &problem,
+                                                const PlanResult &result) {
+  static const Framework kEverything;
+  if (!problem.framework)
+    return std::nullopt;
+  PlanProblem open = problem;
+  open.framework = &kEverything;
+  SolverOptions options;
+  options.top = 1;
+  options.incumbent = result.ranked.front().step.seconds * (1 - 1e-3);
+  BeyondStack beyond;
+  for (const Candidate &c : result.ranked) {
+    for (Choice choice : {Choice::DP, Choice::TP, Choice::CP, Choice::PP,
+                          Choice::EP, Choice::ETP})
+      open.fixed.set(choice, valueOf(c.layout, choice));
+    PlanResult more = solve(open, ModelProvider(open), options);
+    if (more.ranked.empty())
+      continue;
+    beyond.best = std::move(more.ranked.front());
+    options.incumbent = beyond.best->step.seconds;
+  }
+  if (beyond.best)
+    beyond.obstacles = obstaclesOf(*problem.framework, beyond.best->layout,
+                                   problem.frameworkModel());
+  return beyond;
+}
+
 std::vector<Candidate> tessera::paretoFront(const PlanProblem &problem,
                                             const Candidate &fastest,
                                             int limit) {

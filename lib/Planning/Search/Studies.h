@@ -32,6 +32,16 @@ struct Sensitivity {
 std::vector<Sensitivity> sensitivity(const PlanProblem &problem,
                                      const PlanResult &result);
 
+/// What the limits of the stack cost on the meshes of the table: the best layout
+/// without them, and what of it the stack cannot run.
+struct BeyondStack {
+  std::optional<Candidate> best; ///< none: nothing beyond them is faster
+  std::vector<Obstacle> obstacles;
+};
+/// Nothing where no limits are known.
+std::optional<BeyondStack> beyondStack(const PlanProblem &problem,
+                                       const PlanResult &result);
+
 /// The front of step time against memory, fastest first: each entry is the
 /// fastest layout that needs a tenth less memory than the one before; at most
 /// `limit`.

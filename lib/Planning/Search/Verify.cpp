@@ -99,13 +99,14 @@ private:
                 " chunks of ", s.layers, " layers");
     if (l.pp == 1 && l.vpp > 1)
       return no("vpp=", l.vpp, " needs pp above 1");
-    bool interleaved = l.schedule == ScheduleKind::Interleaved;
-    if (interleaved != (l.vpp > 1))
+    if (l.pp == 1 && l.schedule == ScheduleKind::ZeroBubble)
+      return no("schedule=zero-bubble needs pp above 1");
+    bool fits = l.schedule == ScheduleKind::ZeroBubble ||
+                (l.schedule == ScheduleKind::Interleaved) == (l.vpp > 1);
+    if (!fits)
       return no("schedule=", nameOf(l.schedule),
                 " does not go with vpp=", l.vpp,
                 ": interleaving is what vpp above 1 means");
-    if (l.pp == 1 && l.schedule == ScheduleKind::ZeroBubble)
-      return no("schedule=zero-bubble needs pp above 1");
     if (l.chunkLayers.empty())
       return true;
     if (int64_t(l.chunkLayers.size()) != chunks)
@@ -145,7 +146,8 @@ private:
       return no("dp=", l.dp, " with mb=", l.microBatch,
                 " does not divide the global batch of ", batch);
     if (l.vpp > 1 && (batch / slice) % l.pp)
-      return no("schedule=interleaved needs the ", batch / slice,
+      return no("schedule=", nameOf(l.schedule), " with vpp=", l.vpp,
+                " needs the ", batch / slice,
                 " microbatches to be a multiple of pp=", l.pp);
     return true;
   }

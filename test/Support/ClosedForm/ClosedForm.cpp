@@ -496,6 +496,6 @@ ModelFeatures tessera::closedFormFeatures(const ModelShape &s, const Layout &l,
 
 ModelFeatures ClosedFormProvider::features(const Layout &layout) const {
   ModelFeatures f = closedFormFeatures(shape, layout, traits, precision);
-  applyExpertSkew(f, layout, skew);
+  applyExpertSkew(f, shape, layout, skew);
   return f;
 }

@@ -24,12 +24,15 @@ static void restrict(StringRef format, ExportInput &input) {
     l.schedule = l.vpp > 1 ? ScheduleKind::Interleaved : ScheduleKind::OneFOneB;
     l.sequenceParallel |= l.tp > 1;
     l.overlapParameters &= l.overlapGradients;
+    if (l.pp > 1)
+      l.zeroStage = std::min(l.zeroStage, 1);
   }
   if (format == "nemo") {
     l.zeroStage = std::min(l.zeroStage, 1);
     l.shardGroup = 0;
     l.contextKind = ContextKind::Ring;
     l.chunkLayers.clear();
+    input.layers = int64_t(l.pp) * l.vpp * 2;
     l.ep = l.etp = 1;
     l.overlapGradients |= l.zeroStage == 0;
   }
@@ -44,7 +47,7 @@ static void restrict(StringRef format, ExportInput &input) {
       l.contextKind = ContextKind::AllGather;
   }
   if (format == "torchtitan") {
-    if (l.pp > 1 && l.zeroStage == 2)
+    if (l.pp > 1)
       l.zeroStage = 1;
     l.sequenceParallel = l.tp > 1;
     l.ep = std::min(l.ep, l.dp * l.cp);

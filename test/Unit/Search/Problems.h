@@ -66,17 +66,28 @@ inline PlanProblem randomProblem(std::mt19937 &random) {
     s.sharedFfn = pick({0, 1536});
     s.denseLayers = pick({0, 1});
   }
-  p.stack =
-      std::vector<std::string>{"nemo", "megatron-bridge", "megatron-core",
-                               "torchtitan", "megatron-2022"}[random() % 5];
+  const char *stacks[] = {"nemo",
+                          "megatron-bridge",
+                          "megatron-core",
+                          "megatron-2021",
+                          "megatron-2022",
+                          "torchtitan",
+                          "deepspeed",
+                          "llm-foundry",
+                          "accelerate",
+                          "nanotron",
+                          "jax"};
+  p.setStack(stacks[random() % std::size(stacks)]);
+  // Software without limits has all schedules and dispatchers.
+  static const Framework everything;
+  if (random() % 4 == 0)
+    p.framework = &everything;
   p.model.traits = llvm::cantFail(stackTraits(p.stack));
   p.model.stack = defaultConstants().stack(p.stack);
   p.model.cluster = makeCluster(
       llvm::cantFail(findChip(random() % 2 ? "h100-sxm" : "a100-80g-sxm")),
       p.model.cluster.nodes, p.model.cluster.gpusPerNode);
   p.model.chip = defaultConstants().chip(p.model.cluster.chip);
-  p.zeroBubble = random() % 4 == 0;
-  p.gatheredDispatch = random() % 2;
   if (s.experts && random() % 3 == 0)
     p.expertSkew = 1.5;
   int64_t batch = p.gpus() * pick({1, 2, 4});

@@ -47,6 +47,7 @@ TEST(Published, BestIsNoSlowerThanWhatWasRun) {
       PublishedComparison r = comparePublished(*c);
       ASSERT_TRUE(r.best.has_value()) << run.str();
       EXPECT_EQ(r.gap, 0) << run.str();
+      EXPECT_EQ(r.denied, "") << run.str() << " of " << c->stack;
       EXPECT_TRUE(r.noSlower())
           << run.str() << ": " << r.own.str() << " takes " << r.ownSeconds
           << " s, " << r.best->layout.str() << " " << r.best->step.seconds;

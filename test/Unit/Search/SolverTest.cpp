@@ -138,6 +138,28 @@ TEST(Solver, SkewCostsOnlyWithExpertParallelism) {
   }
 }
 
+/// No layout is charged a load that its ranks cannot get.
+TEST(Solver, SkewIsWhatALayoutCanHave) {
+  PlanProblem p = expertProblem();
+  auto rows = [&](const char *text, double skew) { // of an expert's products
+    PlanProblem q = p;
+    q.expertSkew = skew;
+    Layout l =
+        llvm::cantFail(layoutFrom(llvm::cantFail(parseChoices(text)), 8));
+    ModelFeatures f = ClosedFormProvider(q).features(l);
+    for (const BlockFeatures &block : f.blocks)
+      for (const OpFeature &op : block.ops)
+        if (op.kernel == KernelClass::GroupedMatmul)
+          return double(op.shape.m);
+    return 0.0;
+  };
+  double two = rows("dp=8,ep=2,mb=1", 1), four = rows("dp=8,ep=4,mb=1", 1);
+  // Two ranks: one can get both choices of all tokens, twice the mean.
+  EXPECT_EQ(rows("dp=8,ep=2,mb=1", 1.5), 1.5 * two);
+  EXPECT_EQ(rows("dp=8,ep=2,mb=1", 4), 2 * two);
+  EXPECT_EQ(rows("dp=8,ep=4,mb=1", 4), 4 * four);
+}
+
 TEST(Solver, WorstSkewByHand) {
   PlanProblem p = expertProblem();
   Layout l;

@@ -1,0 +1,515 @@
+//===- Rules.cpp - layouts against the table of frameworks ----------------===//
+//
+// One walk over the fields of a layout serves all: the search stops it at the
+// first thing that a framework cannot run, exports mend each and go on, so that
+// later fields are judged beside what earlier ones became.
+//
+//===----------------------------------------------------------------------===//
+#include "tessera/Planning/Framework.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/Twine.h"
+
+#include <cstdlib>
+
+using namespace llvm;
+using namespace tessera;
+
+template <typename T>
+static bool in(ValueSet set, T value) {
+  return set >> static_cast<unsigned>(value) & 1;
+}
+
+/// The member nearest to `value`, the higher one of two.
+static int nearestOf(ValueSet set, int value, int last) {
+  int best = value;
+  for (int v = 0; v <= last; ++v)
+    if (in(set, v) &&
+        (best == value || std::abs(v - value) <= std::abs(best - value)))
+      best = v;
+  return best;
+}
+
+/// "a", "a and b", "a, b and c"
+static std::string listed(ArrayRef<std::string> words) {
+  if (words.size() < 2)
+    return words.empty() ? "" : words[0];
+  return join(words.drop_back(), ", ") + " and " + words.back();
+}
+
+/// The names of the members of a set.
+template <typename Kind>
+static std::vector<std::string> namesOf(ValueSet set, int count) {
+  std::vector<std::string> names;
+  for (int i = 0; i < count; ++i)
+    if (in(set, i))
+      names.push_back(nameOf(static_cast<Kind>(i)).str());
+  return names;
+}
+
+static std::vector<std::string> numbersOf(ValueSet set, int count,
+                                          bool members = true) {
+  std::vector<std::string> numbers;
+  for (int i = 0; i < count; ++i)
+    if (in(set, i) == members)
+      numbers.push_back(std::to_string(i));
+  return numbers;
+}
+
+static std::string stagesOf(ValueSet set) {
+  return "ZeRO " + listed(numbersOf(set, 4));
+}
+
+namespace {
+class Walk {
+public:
+  /// With `found` the walk mends what it meets and goes on.
+  Walk(const Framework &f, const Layout &layout, const FrameworkModel &model,
+       std::vector<Obstacle> *found)
+      : f(f), l(layout), model(model), found(found),
+        experts(model.experts || layout.ep > 1 || layout.etp > 1) {}
+
+  bool check(LayoutPart part) {
+    switch (part) {
+    case LayoutPart::Mesh:
+      return tensor() && context() && stages() && expertRanks();
+    case LayoutPart::Schedule:
+      return schedule() && partition();
+    case LayoutPart::Sharding:
+      return sharding();
+    case LayoutPart::Dispatcher:
+      return dispatch();
+    case LayoutPart::Recompute:
+      return recompute();
+    case LayoutPart::All:
+      break;
+    }
+    return check(LayoutPart::Mesh) && check(LayoutPart::Schedule) &&
+           sharding() && dispatch() && recompute();
+  }
+
+  const Framework &f;
+  Layout l;
+
+private:
+  /// Stops the walk, or notes the obstacle and applies `mend`. Texts are made
+  /// where someone reads them.
+  bool refuse(StringRef field, function_ref<std::string()> wanted,
+              function_ref<std::string()> reason, function_ref<void()> mend,
+              function_ref<std::string()> nearest) {
+    if (!found)
+      return false;
+    Obstacle o{field, wanted(), reason(), ""};
+    mend();
+    o.nearest = nearest();
+    found->push_back(std::move(o));
+    return true;
+  }
+  static std::string is(StringRef name, int64_t value) {
+    return (name + "=" + Twine(value)).str();
+  }
+  std::string has(const std::string &what) const { return f.title + what; }
+
+  bool tensor() {
+    if (l.tp > 1 && !f.tensor &&
+        !refuse(
+            "tp", [&] { return is("tp", l.tp); },
+            [&] { return has(" has no tensor parallelism"); },
+            [&] {
+              l.tp = 1;
+              l.sequenceParallel = false;
+            },
+            [&] { return is("tp", 1); }))
+      return false;
+    if (l.tp == 1)
+      return true;
+    bool wrong =
+        f.sequence == Framework::Sequence::Never
+            ? l.sequenceParallel
+            : f.sequence == Framework::Sequence::Always && !l.sequenceParallel;
+    return !wrong ||
+           refuse(
+               "sp",
+               [&] {
+                 return is("tp", l.tp) +
+                        (l.sequenceParallel ? " with sp" : " without sp");
+               },
+               [&] {
+                 return has(l.sequenceParallel
+                                ? "'s tensor parallelism has no sequence "
+                                  "parallelism"
+                                : "'s tensor parallelism is always with "
+                                  "sequence parallelism");
+               },
+               [&] { l.sequenceParallel = !l.sequenceParallel; },
+               [&] {
+                 return std::string(l.sequenceParallel ? "with sp"
+                                                       : "without sp");
+               });
+  }
+
+  bool context() {
+    if (l.cp == 1)
+      return true;
+    constexpr int kKinds = 3;
+    if (!f.contexts)
+      return refuse(
+          "cp", [&] { return is("cp", l.cp); },
+          [&] { return has(" has no context parallelism"); }, [&] { l.cp = 1; },
+          [&] { return is("cp", 1); });
+    auto kind = [&] { return "cp-kind=" + nameOf(l.contextKind).str(); };
+    return in(f.contexts, l.contextKind) ||
+           refuse(
+               "cp-kind", kind,
+               [&] {
+                 return has("'s context parallelism is " +
+                            listed(namesOf<ContextKind>(f.contexts, kKinds)));
+               },
+               [&] {
+                 int to = 0;
+                 while (!in(f.contexts, to))
+                   ++to;
+                 l.contextKind = static_cast<ContextKind>(to);
+               },
+               kind);
+  }
+
+  bool stages() {
+    return l.pp == 1 || f.stages ||
+           refuse(
+               "pp", [&] { return is("pp", l.pp); },
+               [&] { return has(" has no pipeline stages"); },
+               [&] {
+                 l.pp = l.vpp = 1;
+                 l.schedule = ScheduleKind::OneFOneB;
+                 l.chunkLayers.clear();
+               },
+               [&] { return is("pp", 1); });
+  }
+
+  bool expertRanks() {
+    if (!experts)
+      return true;
+    if (l.ep > 1 && !f.experts &&
+        !refuse(
+            "ep", [&] { return is("ep", l.ep); },
+            [&] { return has(" has no expert parallelism"); },
+            [&] { l.ep = 1; }, [&] { return is("ep", 1); }))
+      return false;
+    using Split = Framework::ExpertSplit;
+    bool fine = f.expertSplit == Split::Free ||
+                (l.etp == 1 && f.expertSplit != Split::Tensor) ||
+                (l.etp == l.tp && f.expertSplit != Split::Whole);
+    return fine ||
+           refuse(
+               "etp",
+               [&] { return is("etp", l.etp) + " with " + is("tp", l.tp); },
+               [&] {
+                 return has(f.expertSplit == Split::Whole
+                                ? " does not split experts"
+                            : f.expertSplit == Split::Tensor
+                                ? " splits experts over the tensor-parallel "
+                                  "ranks"
+                                : " splits experts over all tensor-parallel "
+                                  "ranks or none");
+               },
+               [&] { l.etp = f.expertSplit == Split::Tensor ? l.tp : 1; },
+               [&] { return is("etp", l.etp); });
+  }
+
+  bool schedule() {
+    if (l.pp == 1)
+      return true;
+    if (l.vpp > 1 && !f.virtualStages &&
+        !refuse(
+            "vpp", [&] { return is("vpp", l.vpp); },
+            [&] { return has(" has one stage on a rank"); },
+            [&] {
+              l.vpp = 1;
+              l.chunkLayers.clear();
+              if (l.schedule == ScheduleKind::Interleaved)
+                l.schedule = ScheduleKind::OneFOneB;
+            },
+            [&] { return is("vpp", 1); }))
+      return false;
+    constexpr int kKinds = 4;
+    bool early = l.schedule == ScheduleKind::ZeroBubble &&
+                 f.zeroBubbleVirtual && l.vpp == 1;
+    auto kind = [&] { return "schedule=" + nameOf(l.schedule).str(); };
+    return (in(f.schedules, l.schedule) && !early) ||
+           refuse(
+               "schedule",
+               [&] { return kind() + (early ? " with vpp=1" : ""); },
+               [&] {
+                 return early ? "zero-bubble schedules need several stages on "
+                                "a rank"
+                              : has("'s schedules are " +
+                                    listed(namesOf<ScheduleKind>(f.schedules,
+                                                                 kKinds)));
+               },
+               [&] {
+                 l.schedule = l.vpp > 1 ? ScheduleKind::Interleaved
+                                        : ScheduleKind::OneFOneB;
+               },
+               kind);
+  }
+
+  bool partition() {
+    using Partition = Framework::Partition;
+    if (l.pp == 1 || f.partition == Partition::Free)
+      return true;
+    int64_t chunks = int64_t(l.pp) * l.vpp;
+    if (!l.chunkLayers.empty() &&
+        !refuse(
+            "layers", [&] { return std::string("stages of given layers"); },
+            [&] {
+              return has(f.partition == Partition::Own
+                             ? " places blocks on stages by their cost itself"
+                             : " has no uneven stages");
+            },
+            [&] { l.chunkLayers.clear(); },
+            [&] { return std::string("even stages"); }))
+      return false;
+    if (f.partition != Partition::Even || model.layers % chunks == 0)
+      return true;
+    auto divides = [&](int64_t pp, int64_t vpp) {
+      return model.layers % (pp * vpp) == 0;
+    };
+    // Fewer virtual stages, or else fewer stages.
+    bool virtualOnly = divides(l.pp, 1);
+    return refuse(
+        virtualOnly ? "vpp" : "pp",
+        [&] {
+          return l.vpp > 1 ? is("pp", l.pp) + " with " + is("vpp", l.vpp)
+                           : is("pp", l.pp);
+        },
+        [&] {
+          return f.title + " has no uneven stages, and " +
+                 std::to_string(chunks) + " do not divide the " +
+                 std::to_string(model.layers) + " layers";
+        },
+        [&] {
+          while (virtualOnly && !divides(l.pp, l.vpp))
+            --l.vpp;
+          if (!virtualOnly) {
+            l.vpp = 1;
+            while (!divides(l.pp, 1))
+              --l.pp;
+          }
+          if (l.vpp == 1 && l.schedule == ScheduleKind::Interleaved)
+            l.schedule = ScheduleKind::OneFOneB;
+        },
+        [&] { return virtualOnly ? is("vpp", l.vpp) : is("pp", l.pp); });
+  }
+
+  /// One of the four rules on ZeRO's stages.
+  bool zero(bool asked, ValueSet set, const std::string &why,
+            StringRef beside) {
+    return !asked || in(set, l.zeroStage) ||
+           refuse(
+               "zero", [&] { return (is("zero", l.zeroStage) + beside).str(); },
+               [&] { return why.empty() ? has(" has " + stagesOf(set)) : why; },
+               [&] {
+                 l.zeroStage = nearestOf(set, l.zeroStage, 3);
+                 if (l.zeroStage == 0)
+                   l.shardGroup = 0;
+               },
+               [&] { return is("zero", l.zeroStage); });
+  }
+
+  bool sharding() {
+    if (int64_t(l.dp) * l.cp > 1 || l.zeroStage > 0) {
+      std::string staged, split, ranks;
+      if (found) {
+        staged = " with " + is("pp", l.pp);
+        ranks = " with " + is("ep", l.ep);
+        split =
+            l.tp > 1 ? " with " + is("tp", l.tp) : " with " + is("cp", l.cp);
+      }
+      if (!zero(l.pp == 1, f.zero, f.zeroWhy, "") ||
+          !zero(l.pp > 1, f.zeroStaged, f.zeroStagedWhy, staged) ||
+          !zero(l.tp > 1 || l.cp > 1, f.zeroSplit, f.zeroSplitWhy, split) ||
+          !zero(l.ep > 1, f.zeroExperts, f.zeroExpertsWhy, ranks))
+        return false;
+    }
+    return l.shardGroup == 0 || l.shardGroup == l.dp ||
+           in(f.groups, l.zeroStage) ||
+           refuse(
+               "shard",
+               [&] {
+                 return is("shard", l.shardGroup) + " with " +
+                        is("zero", l.zeroStage);
+               },
+               [&] {
+                 return f.groupsWhy.empty()
+                            ? has(f.groups ? " shards inside groups in " +
+                                                 stagesOf(f.groups) + " only"
+                                           : " shards over all replicas")
+                            : f.groupsWhy;
+               },
+               [&] { l.shardGroup = 0; },
+               [&] { return std::string("shard over all of dp"); });
+  }
+
+  bool dispatch() {
+    constexpr int kKinds = 3;
+    auto kind = [&] { return "dispatcher=" + nameOf(l.dispatcher).str(); };
+    return l.ep == 1 || in(f.dispatchers, l.dispatcher) ||
+           refuse(
+               "dispatcher", kind,
+               [&] {
+                 auto names = namesOf<DispatcherKind>(f.dispatchers, kKinds);
+                 return has(names.size() == 1 ? "'s dispatcher is "
+                                              : "'s dispatchers are ") +
+                        listed(names);
+               },
+               [&] {
+                 int to = int(DispatcherKind::AllToAll);
+                 for (int i = 0; i < kKinds && !in(f.dispatchers, to); ++i)
+                   to = i;
+                 l.dispatcher = static_cast<DispatcherKind>(to);
+               },
+               kind);
+  }
+
+  bool recompute() {
+    auto kind = [&] { return "recompute=" + nameOf(l.recompute).str(); };
+    if (!in(f.recompute, l.recompute) &&
+        !refuse(
+            "recompute", kind,
+            [&] { return has(" recomputes whole layers or nothing"); },
+            [&] { l.recompute = RecomputeKind::Full; }, kind))
+      return false;
+    bool some = l.recompute == RecomputeKind::Full && l.recomputeLayers > 0;
+    return !some || f.someLayers ||
+           refuse(
+               "recompute-layers",
+               [&] { return is("recompute-layers", l.recomputeLayers); },
+               [&] { return has(" recomputes all layers or none"); },
+               [&] { l.recomputeLayers = 0; },
+               [&] { return std::string("all layers"); });
+  }
+
+  const FrameworkModel &model;
+  std::vector<Obstacle> *found;
+  bool experts;
+};
+} // namespace
+
+bool tessera::runs(const Framework &f, const Layout &l, const FrameworkModel &m,
+                   LayoutPart part) {
+  return Walk(f, l, m, nullptr).check(part);
+}
+
+std::vector<Obstacle> tessera::obstaclesOf(const Framework &f, const Layout &l,
+                                           const FrameworkModel &m) {
+  std::vector<Obstacle> found;
+  Walk(f, l, m, &found).check(LayoutPart::All);
+  return found;
+}
+
+Layout tessera::nearestRunning(const Framework &f, const Layout &l,
+                               const FrameworkModel &m) {
+  std::vector<Obstacle> found;
+  Walk walk(f, l, m, &found);
+  walk.check(LayoutPart::All);
+  return walk.l;
+}
+
+std::string tessera::reasonAgainst(const Framework &f, const Layout &l,
+                                   const FrameworkModel &m, StringRef field) {
+  static const std::pair<StringRef, StringRef> kDependent[] = {
+      {"vpp", "pp"},
+      {"layers", "pp"},
+      {"schedule", "pp"},
+      {"layers", "vpp"},
+      {"schedule", "vpp"},
+      {"dispatcher", "ep"},
+      {"etp", "ep"},
+      {"cp-kind", "cp"},
+      {"sp", "tp"},
+      {"shard", "zero"},
+      {"recompute-layers", "recompute"}};
+  std::vector<Obstacle> found = obstaclesOf(f, l, m);
+  auto reason = [&](StringRef name) {
+    for (const Obstacle &o : found)
+      if (o.field == name)
+        return o.reason;
+    return std::string();
+  };
+  std::string why = reason(field);
+  for (auto [dependent, on] : kDependent)
+    if (why.empty() && dependent == field)
+      why = reason(on);
+  return why;
+}
+
+std::string tessera::describe(ArrayRef<Obstacle> obstacles) {
+  std::string text;
+  for (const Obstacle &o : obstacles)
+    text += (text.empty() ? "" : "; ") + o.wanted + " (" + o.reason +
+            "; nearest: " + o.nearest + ")";
+  return text;
+}
+
+std::vector<std::string> tessera::limitsOf(const Framework &f, bool experts) {
+  std::vector<std::string> out;
+  auto zero = [&](ValueSet set, StringRef beside) {
+    std::vector<std::string> missing = numbersOf(set, 4, /*members=*/false);
+    if (!missing.empty())
+      out.push_back("ZeRO " + listed(missing) + beside.str());
+  };
+  zero(f.zero, f.stages ? " without pipeline stages" : "");
+  if (f.stages)
+    zero(f.zeroStaged, " with pipeline stages");
+  zero(f.zeroSplit, " with tp or cp");
+  if (experts)
+    zero(f.zeroExperts, " with ep");
+  if (!in(f.groups, 3))
+    out.push_back("sharding inside groups of dp");
+  if (!f.tensor)
+    out.push_back("tp");
+  else if (f.sequence != Framework::Sequence::Free)
+    out.push_back(f.sequence == Framework::Sequence::Never ? "sp"
+                                                           : "tp without sp");
+  auto without = [&](ValueSet set, std::vector<std::string> names,
+                     StringRef what) {
+    if (!names.empty() && set)
+      out.push_back((what + " " + listed(names)).str());
+  };
+  if (!f.contexts)
+    out.push_back("cp");
+  without(f.contexts, namesOf<ContextKind>(~f.contexts, 3), "cp-kind");
+  if (!f.stages)
+    out.push_back("pp");
+  if (f.stages && !f.virtualStages)
+    out.push_back("vpp");
+  if (f.stages) {
+    ValueSet missing = ~f.schedules;
+    if (!f.virtualStages) // said already
+      missing &= ~only(ScheduleKind::Interleaved);
+    without(f.schedules, namesOf<ScheduleKind>(missing, 4), "schedule");
+    if (f.zeroBubbleVirtual && in(f.schedules, ScheduleKind::ZeroBubble))
+      out.push_back("schedule zero-bubble with vpp=1");
+    if (f.partition != Framework::Partition::Free)
+      out.push_back("uneven stages");
+  }
+  if (experts) {
+    if (!f.experts)
+      out.push_back("ep");
+    else
+      without(f.dispatchers, namesOf<DispatcherKind>(~f.dispatchers, 3),
+              "dispatcher");
+    if (f.expertSplit == Framework::ExpertSplit::Whole)
+      out.push_back("etp");
+    else if (f.expertSplit == Framework::ExpertSplit::WholeOrTensor)
+      out.push_back("etp other than 1 and tp");
+    else if (f.expertSplit == Framework::ExpertSplit::Tensor)
+      out.push_back("etp other than tp");
+  }
+  without(f.recompute, namesOf<RecomputeKind>(~f.recompute, 3), "recompute");
+  if (!f.someLayers)
+    out.push_back("recompute-layers");
+  return out;
+}
