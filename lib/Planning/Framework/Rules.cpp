@@ -73,7 +73,7 @@ public:
   bool check(LayoutPart part) {
     switch (part) {
     case LayoutPart::Mesh:
-      return tensor() && context() && stages() && expertRanks();
+      return tensor() && stages() && context() && expertRanks();
     case LayoutPart::Schedule:
       return schedule() && partition();
     case LayoutPart::Sharding:

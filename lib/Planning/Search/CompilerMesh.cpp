@@ -1,22 +1,23 @@
 //===- CompilerMesh.cpp - the part of a layout that is compiled -----------===//
 #include "tessera/Planning/CompilerMesh.h"
+#include "tessera/Planning/Framework.h"
 #include "tessera/Support/Error.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 
 using namespace llvm;
 using namespace tessera;
 
 Expected<CompilerMesh> tessera::compilerMesh(const Layout &l) {
+  static const StringMap<StringRef> kWhat = {
+      {"pp", "pipeline stages"},
+      {"cp", "sequences split over ranks"},
+      {"ep", "experts on different ranks"},
+      {"etp", "experts split over ranks"},
+      {"zero", "sharded parameters"}};
   std::vector<std::string> missing;
-  auto cannot = [&](bool used, StringRef name, int64_t value, StringRef what) {
-    if (used)
-      missing.push_back((name + "=" + Twine(value) + " (" + what + ")").str());
-  };
-  cannot(l.pp > 1, "pp", l.pp, "pipeline stages");
-  cannot(l.cp > 1, "cp", l.cp, "sequences split over ranks");
-  cannot(l.ep > 1, "ep", l.ep, "experts on different ranks");
-  cannot(l.etp > 1, "etp", l.etp, "experts split over ranks");
-  cannot(l.zeroStage >= 3, "zero", l.zeroStage, "sharded parameters");
+  for (const Obstacle &o : obstaclesOf(tesseraFramework(), l, {}))
+    missing.push_back(o.wanted + " (" + kWhat.lookup(o.field).str() + ")");
   if (!missing.empty())
     return makeError("the compiler cannot build " + join(missing, ", ") +
                      " yet; it builds the forward pass under dp, tp and sp");

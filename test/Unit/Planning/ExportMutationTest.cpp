@@ -44,8 +44,9 @@ protected:
                  FrameworkRun &out, const Mutation &m) {
     FrameworkReadOptions same = options;
     same.gpus = input.layout.numGPUs();
-    // Files that leave the stages out are for fewer GPUs.
-    if (options.format == "deepspeed" || options.format == "accelerate")
+    // Files with fewer stages, or none, are for fewer GPUs.
+    if (options.format == "deepspeed" || options.format == "accelerate" ||
+        options.format == "nemo")
       same.gpus = 0;
     same.layers = input.layers;
     Expected<FrameworkRun> run = readFrameworkText(file.text, "again", same);
