@@ -172,8 +172,10 @@ static double attentionTime(const OpFeature &op, double flops, bool backward,
   efficiency *= rows / (rows + 256.0);
   // FlashAttention-2 on Hopper reaches 35 % of peak where a kernel written for
   // it reaches 75 % (arXiv 2407.08608, section 1).
-  if (device.attention == AttentionKernel::Flash2 &&
-      device.chip->computeCapability >= 90)
+  int capability = device.chip->computeCapability;
+  bool old = device.attention == AttentionKernel::Flash2 ||
+             (device.attention == AttentionKernel::Sdpa && capability < 100);
+  if (old && capability >= 90)
     efficiency *= 35.0 / 75.0;
   efficiency *= std::min(1.0, 0.7 + 0.3 * width / 128.0);
   return flops / (peak * efficiency * powerScale(*device.chip));

@@ -114,11 +114,15 @@ static const std::map<std::string, StackTraits> &table() {
     StackTraits titan = fsdp;
     titan.allocatorReserve = 0.10; // its logs show reserved memory
     titan.fusedElementwise = true;
-    titan.attention = AttentionKernel::Native; // SDPA chooses cuDNN on Hopper
+    // torchtitan/models/attention.py: cuDNN for compute capability 10, else
+    // FLASH_ATTENTION, which on Hopper is FlashAttention-2; PyTorch made cuDNN
+    // opt-in with 2.5.1 (pytorch/pytorch#138522).
+    titan.attention = AttentionKernel::Sdpa;
     titan.jointHeads = false;
     titan.recomputesAll = false;
     t["torchtitan"] = titan;
     StackTraits jax = titan;
+    jax.attention = AttentionKernel::Native;
     jax.jointHeads = true;
     jax.fusedGradientAccumulation = true;
     t["jax"] = jax;

@@ -63,6 +63,7 @@ enum class AttentionKernel : uint8_t {
   Unfused, ///< scores and probabilities pass through memory
   Flash2,  ///< fused, written for Ampere (FlashAttention 1 and 2)
   Native,  ///< fused, written for the chip (cuDNN, FlashAttention-3)
+  Sdpa,    ///< PyTorch's choice: FlashAttention-2, cuDNN on Blackwell
 };
 
 /// What a stack is known to do; facts from its documentation, not fitted.

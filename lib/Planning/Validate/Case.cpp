@@ -145,6 +145,11 @@ static Layout layoutOf(const Point &p, const StackTraits &traits) {
   l.vpp = l.pp > 1 ? atLeastOne(p.vpp) : 1;
   l.schedule = l.vpp > 1 ? ScheduleKind::Interleaved : ScheduleKind::OneFOneB;
   l.zeroStage = p.zeroStage >= 0 ? int(p.zeroStage) : traits.zeroStage;
+  // TorchTitan's fsdp_reshard_after_forward: by default parameters stay gathered
+  // where stages are pipelined, and gradients are reduced after the last
+  // microbatch: in communication and in what is held, ZeRO 1.
+  if (stackOf(p) == "torchtitan" && l.pp > 1 && l.zeroStage == 3)
+    l.zeroStage = 1;
   l.microBatch = std::max<int64_t>(1, p.microBatch);
   l.sequenceParallel =
       l.tp > 1 && (p.sequenceParallel == "yes" ||
