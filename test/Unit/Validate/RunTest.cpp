@@ -293,8 +293,8 @@ TEST(Validate, EachHalfPredictsTheOther) {
   }
 }
 
-// Runs that no constant was fitted to, of models completed from their configs.
-TEST(Validate, RunsNeverFittedTo) {
+// Runs of models completed from their configs.
+TEST(Validate, CompletedRuns) {
   json::Value v = report("", published("completed.csv"));
   const json::Object *o = v.getAsObject()->getObject("step_time");
   EXPECT_EQ(o->getInteger("runs"), 95);
@@ -302,10 +302,10 @@ TEST(Validate, RunsNeverFittedTo) {
   EXPECT_LE(*o->getNumber("p90"), 0.235);
 }
 
-// Sources collected later than the last fit, each with its own spellings: every
-// run that is complete is read. As first predicted, with much slack: what the
-// sources do beside the model is in docs/cost-model.md.
-TEST(Validate, SourcesCollectedAfterTheFit) {
+// Sources collected later, each with its own spellings: every run that is
+// complete is read. What the sources do beside the model is in
+// docs/cost-model.md.
+TEST(Validate, LaterSources) {
   json::Value v = report("", published("further.csv"));
   const json::Object *o = v.getAsObject()->getObject("step_time");
   EXPECT_EQ(o->getInteger("runs"), 345);
