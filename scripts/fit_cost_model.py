@@ -77,7 +77,9 @@ FAMILIES = {
               "megatron-deepspeed", "bigscience-2022"],
     "recipes": ["nemo", "megatron-core", "megatron-bridge",
                 "megatron-bridge-26.06"],
-    "sharded": ["llm-foundry", "torchtitan", "deepspeed", "jax"],
+    # What runs on PyTorch as it comes, or on XLA.
+    "sharded": ["llm-foundry", "torchtitan", "deepspeed", "jax", "accelerate",
+                "nanotron"],
 }
 FAMILY_OF = {s: f for f, names in FAMILIES.items() for s in names}
 # A later release differs from the one before, not from the family.
