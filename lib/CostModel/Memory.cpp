@@ -35,14 +35,88 @@ double tessera::savedBytes(const BlockFeatures &block,
   return bytes;
 }
 
+namespace {
+/// What the blocks of one stage add up to.
+struct StageSum {
+  double dense = 0, expert = 0, saved = 0, pinnedSaved = 0;
+  double blockSaved = 0, transient = 0, largestBlock = 0;
+  int64_t offloaded = 0; ///< layers that are yet to go to the host
+
+  void add(const BlockFeatures &b, int64_t count, bool pinned,
+           RecomputeKind recompute, bool toHost) {
+    if (count <= 0)
+      return;
+    dense += double(count) * b.denseParameters;
+    expert += double(count) * b.expertParameters;
+    double kept = toHost ? 0 : savedBytes(b, recompute);
+    (pinned ? pinnedSaved : saved) += double(count) * kept;
+    if (recompute != RecomputeKind::None || toHost)
+      blockSaved =
+          std::max(blockSaved, savedBytes(b, RecomputeKind::None) - kept);
+    transient = std::max(transient, double(b.transientBytes));
+    largestBlock =
+        std::max(largestBlock, double(b.denseParameters + b.expertParameters));
+  }
+  /// Layers in a row of which the first go to the host, if any do.
+  void addLayers(const BlockFeatures &b, int64_t count,
+                 RecomputeKind recompute) {
+    int64_t away = std::min(count, offloaded);
+    offloaded -= away;
+    add(b, away, false, recompute, true);
+    add(b, count - away, false, recompute, false);
+  }
+};
+} // namespace
+
+/// By stage; layers that are alike are added together, so that the depth of a
+/// model does not matter.
+static llvm::SmallVector<StageSum, 16>
+stageSums(const ModelFeatures &features, const Layout &layout, int offloaded) {
+  llvm::SmallVector<StageSum, 16> stages(layout.pp);
+  for (StageSum &stage : stages)
+    stage.offloaded = offloaded;
+  int chunks = layout.pp * layout.vpp;
+  llvm::SmallVector<int, 8> even;
+  llvm::ArrayRef<int> sizes = layout.chunkLayers;
+  if (sizes.empty()) {
+    even = evenChunks(features.numLayers(), chunks);
+    sizes = even;
+  }
+  sizes = sizes.take_front(chunks);
+  size_t chunk = 0;
+  int64_t room = sizes[0], again = layout.recomputedOf(sizes[0]);
+  bool seenLayer = false;
+  for (const BlockCall &call : features.calls) {
+    const BlockFeatures &block = features.blocks[call.block];
+    if (call.pinned) {
+      stages[seenLayer ? layout.pp - 1 : 0].add(block, call.count, true,
+                                                RecomputeKind::None, false);
+      continue;
+    }
+    seenLayer = true;
+    for (int64_t left = call.count; left > 0;) {
+      while (room == 0 && chunk + 1 < sizes.size()) {
+        room = sizes[++chunk];
+        again = layout.recomputedOf(int(room));
+      }
+      if (room == 0)
+        break; // the partition has fewer layers than the model
+      int64_t now = std::min(room, left), redone = std::min(again, now);
+      StageSum &stage = stages[chunk % layout.pp];
+      stage.addLayers(block, redone, layout.recompute);
+      stage.addLayers(block, now - redone, RecomputeKind::None);
+      again -= redone;
+      room -= now;
+      left -= now;
+    }
+  }
+  return stages;
+}
+
 MemoryUse tessera::memoryUse(const ModelFeatures &features,
                              const Layout &layout, const Workload &workload,
                              const Cluster &cluster,
                              std::vector<MemoryUse> *stages) {
-  int chunks = layout.pp * layout.vpp;
-  std::vector<int> layers = features.layerBlocks();
-  auto sizes = layout.chunkLayers.empty() ? evenChunks(layers.size(), chunks)
-                                          : layout.chunkLayers;
   int64_t perReplica =
       std::max<int64_t>(1, (workload.globalBatch + layout.dp - 1) / layout.dp);
   PipelineProblem pipeline;
@@ -51,40 +125,13 @@ MemoryUse tessera::memoryUse(const ModelFeatures &features,
   pipeline.microBatches =
       (perReplica + layout.microBatch - 1) / layout.microBatch;
   pipeline.schedule = layout.schedule;
+  llvm::SmallVector<StageSum, 16> sums =
+      stageSums(features, layout, workload.offloadedLayers);
 
   MemoryUse worst;
   for (int stage = 0; stage < layout.pp; ++stage) {
-    double dense = 0, expert = 0, saved = 0, pinnedSaved = 0;
-    double blockSaved = 0, transient = 0, largestBlock = 0;
-    auto add = [&](const BlockFeatures &b, double count, bool pinned,
-                   RecomputeKind recompute, bool offloaded) {
-      dense += count * b.denseParameters;
-      expert += count * b.expertParameters;
-      double kept = offloaded ? 0 : savedBytes(b, recompute);
-      (pinned ? pinnedSaved : saved) += count * kept;
-      if (recompute != RecomputeKind::None || offloaded)
-        blockSaved =
-            std::max(blockSaved, savedBytes(b, RecomputeKind::None) - kept);
-      transient = std::max(transient, double(b.transientBytes));
-      largestBlock = std::max(largestBlock,
-                              double(b.denseParameters + b.expertParameters));
-    };
-    size_t next = 0;
-    int offloaded = workload.offloadedLayers;
-    for (int c = 0; c < chunks && c < static_cast<int>(sizes.size()); ++c)
-      for (int i = 0; i < sizes[c] && next < layers.size(); ++i, ++next)
-        if (c % layout.pp == stage)
-          add(features.blocks[layers[next]], 1, false,
-              i < layout.recomputedOf(sizes[c]) ? layout.recompute
-                                                : RecomputeKind::None,
-              offloaded-- > 0);
-    bool seenLayer = false;
-    for (const BlockCall &call : features.calls) {
-      seenLayer |= !call.pinned;
-      if (call.pinned && stage == (seenLayer ? layout.pp - 1 : 0))
-        add(features.blocks[call.block], call.count, true, RecomputeKind::None,
-            false);
-    }
+    const StageSum &sum = sums[stage];
+    double dense = sum.dense, expert = sum.expert;
     MemoryUse use;
     use.stage = stage;
     double trained = workload.trainedFraction;
@@ -103,13 +150,13 @@ MemoryUse tessera::memoryUse(const ModelFeatures &features,
     // Chunks in flight; each holds a share of the stage's saved bytes. The
     // head is held for the one microbatch it is working on.
     double inFlight = double(chunksInFlight(pipeline, stage)) / layout.vpp;
-    use.activations = saved * inFlight + pinnedSaved;
+    use.activations = sum.saved * inFlight + sum.pinnedSaved;
     if (layout.pp > 1)
       use.activations += workload.pipelineBufferBytes * (inFlight + 1);
-    use.transient = std::max(transient, blockSaved);
+    use.transient = std::max(sum.transient, sum.blockSaved);
     // Sharded gradients of a block exist in full before they are scattered;
     // sharded parameters are gathered for the block that runs and the next.
-    double whole = largestBlock * workload.wholeShare;
+    double whole = sum.largestBlock * workload.wholeShare;
     if (layout.zeroStage >= 2)
       use.transient += whole * workload.gradientCommBytes * trained;
     if (layout.zeroStage >= 3)

@@ -153,6 +153,11 @@ static bool isUsualVirtual(int64_t layers, int64_t pp, int64_t vpp) {
   return false;
 }
 
+/// Chunks of an interleaved pipeline beyond which nothing is searched unless it
+/// is asked for. Published runs have 126 at most (Llama 3 405B, a layer each);
+/// a pass's sending and receiving is paid for each chunk.
+static constexpr int64_t kMostChunks = 1024;
+
 int InnerChoices::partialLimit(RecomputeKind kind, int vpp) const {
   if (kind != RecomputeKind::Full)
     return 0;
@@ -235,7 +240,8 @@ InnerChoices tessera::innerChoices(const PlanProblem &p,
       add(1, ScheduleKind::GPipe);
     if (m % l.pp == 0)
       for (int64_t vpp = 2; vpp * l.pp <= p.shape.layers; ++vpp)
-        if (isUsualVirtual(p.shape.layers, l.pp, vpp) ||
+        if ((vpp * l.pp <= kMostChunks &&
+             isUsualVirtual(p.shape.layers, l.pp, vpp)) ||
             fixed.get(Choice::VPP) == vpp) {
           add(vpp, ScheduleKind::Interleaved);
           if (zeroBubble)

@@ -1,7 +1,9 @@
 //===- MemoryTest.cpp - model state and activations by published rules ----===//
 #include "tessera/CostModel/Memory.h"
+#include "tessera/CostModel/Pipeline.h"
 #include "tessera/CostModel/Step.h"
 #include "gtest/gtest.h"
+#include <random>
 
 using namespace tessera;
 
@@ -137,4 +139,93 @@ TEST(Memory, LargestPartsAddUp) {
                                     use.communication + use.context +
                                     use.reserve);
   EXPECT_GT(use.context, 0);
+}
+
+// What the stages hold, added up layer by layer.
+TEST(Memory, StagesAddUpTheirLayers) {
+  Cluster c = makeCluster(llvm::cantFail(findChip("a100")), 4, 8);
+  std::mt19937 random(11);
+  auto pick = [&](int n) { return int(random() % n); };
+  for (int trial = 0; trial < 300; ++trial) {
+    ModelFeatures f;
+    std::vector<int> kinds; // of each layer
+    for (int b = 0; b < 4; ++b) {
+      BlockFeatures block =
+          layers(1, 1000 + pick(1000), 100 + pick(100)).blocks[0];
+      block.expertParameters = pick(500);
+      block.inputBytes = 1 + pick(50);
+      block.transientBytes = pick(400);
+      f.blocks.push_back(block);
+    }
+    f.calls.push_back({2, 1, true});
+    for (int i = 0; i < 3; ++i) {
+      int kind = pick(2), count = 2 + pick(9);
+      f.calls.push_back({kind, count, false});
+      kinds.insert(kinds.end(), count, kind);
+    }
+    f.calls.push_back({3, 1, true});
+    Layout l;
+    l.pp = 1 + pick(4);
+    l.vpp = l.pp > 1 ? 1 + pick(2) : 1;
+    int chunks = l.pp * l.vpp, n = int(kinds.size());
+    if (chunks > n)
+      continue;
+    l.recompute = static_cast<RecomputeKind>(pick(3));
+    l.recomputeLayers = pick(3);
+    Workload w;
+    w.globalBatch = 8;
+    w.offloadedLayers = pick(3);
+    if (pick(2)) { // uneven
+      l.chunkLayers.assign(chunks, 1);
+      for (int i = chunks; i < n; ++i)
+        ++l.chunkLayers[pick(chunks)];
+    }
+    auto sizes = l.chunkLayers.empty() ? evenChunks(n, chunks) : l.chunkLayers;
+    std::vector<double> weights(l.pp), kept(l.pp), again(l.pp), out(l.pp);
+    auto all = [&](int kind) {
+      const BlockFeatures &b = f.blocks[kind];
+      return double(b.ops[0].savedBytes + b.ops[1].savedBytes);
+    };
+    std::vector<int> away(l.pp, w.offloadedLayers);
+    int layer = 0;
+    for (int chunk = 0; chunk < chunks; ++chunk)
+      for (int i = 0; i < sizes[chunk]; ++i, ++layer) {
+        int s = chunk % l.pp;
+        const BlockFeatures &b = f.blocks[kinds[layer]];
+        weights[s] += double(b.denseParameters + b.expertParameters);
+        bool some = l.recompute == RecomputeKind::Full && l.recomputeLayers > 0;
+        bool redone = !some || i < l.recomputeLayers;
+        double mine = all(kinds[layer]);
+        if (redone && l.recompute == RecomputeKind::Selective)
+          mine = double(b.ops[0].savedBytes);
+        if (redone && l.recompute == RecomputeKind::Full)
+          mine = double(b.inputBytes);
+        if (away[s]-- > 0)
+          mine = 0;
+        kept[s] += mine;
+        again[s] = std::max(again[s], all(kinds[layer]) - mine);
+        out[s] = std::max(out[s], double(b.transientBytes));
+      }
+    weights.front() +=
+        double(f.blocks[2].denseParameters + f.blocks[2].expertParameters);
+    weights.back() +=
+        double(f.blocks[3].denseParameters + f.blocks[3].expertParameters);
+    out.front() = std::max(out.front(), double(f.blocks[2].transientBytes));
+    out.back() = std::max(out.back(), double(f.blocks[3].transientBytes));
+    std::vector<MemoryUse> stages;
+    memoryUse(f, l, w, c, &stages);
+    ASSERT_EQ(int(stages.size()), l.pp);
+    PipelineProblem pipeline;
+    pipeline.stages = l.pp;
+    pipeline.virtualStages = l.vpp;
+    pipeline.microBatches = 8;
+    pipeline.schedule = l.schedule;
+    for (int s = 0; s < l.pp; ++s) {
+      EXPECT_DOUBLE_EQ(stages[s].weights, 2 * weights[s]);
+      double flight = double(chunksInFlight(pipeline, s)) / l.vpp;
+      double pinned = (s == 0 ? all(2) : 0) + (s == l.pp - 1 ? all(3) : 0);
+      EXPECT_DOUBLE_EQ(stages[s].activations, kept[s] * flight + pinned);
+      EXPECT_DOUBLE_EQ(stages[s].transient, std::max(again[s], out[s]));
+    }
+  }
 }
