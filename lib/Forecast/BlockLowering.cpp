@@ -44,6 +44,40 @@ void BlockLowering::pass(int number, Launches n, bool selective) {
   carriers[number] = add(f);
 }
 
+/// Passes over the last op's elements where PyTorch's operations are kernels of
+/// their own. RMSNorm casts to 32 bits, squares, takes the mean, scales, casts
+/// back and multiplies by the gain; a rotation casts, multiplies as complex
+/// numbers (or by cosine and sine, and adds) and casts back; a gate is applied
+/// after its activation (Llama's reference model.py, transformers'
+/// modeling_llama.py). Backward each has its kernels too, gradients of 32-bit
+/// values are in 32 bits.
+void BlockLowering::compose(int number) {
+  const RankOp &op = block.ops[number];
+  int64_t n = op.cost.forward.bytesWritten / 2;
+  auto set = [&](int64_t read, int64_t written, int64_t backwardRead,
+                 int64_t backwardWritten, Launches launches) {
+    OpFeature &f = out.ops.back();
+    f.forward.bytesRead = read * n;
+    f.forward.bytesWritten = written * n;
+    f.backward.bytesRead = backwardRead * n;
+    f.backward.bytesWritten = backwardWritten * n;
+    f.forwardLaunches = launches.forward;
+    f.backwardLaunches = launches.backward;
+  };
+  // Norms without a shift stand in models of PyTorch's one-kernel layer norm
+  // too; those have neither gates nor rotations.
+  bool llama = llvm::any_of(block.ops, [](const RankOp &o) {
+    return o.role == OpRole::Rotary ||
+           (o.role == OpRole::Activation && o.operands.size() > 1);
+  });
+  if (op.role == OpRole::Norm && op.rootMeanSquare && llama)
+    set(20, 16, 60, 30, {7, 15});
+  else if (op.role == OpRole::Rotary)
+    set(11, 10, 12, 11, {6, 6});
+  else if (op.role == OpRole::Activation && op.operands.size() > 1)
+    set(6, 4, 12, 6, {2, 3});
+}
+
 /// The residual sum, with the dropout before it. Backward the skip's gradient
 /// joins the branch's: one tensor more is read where that is written.
 void BlockLowering::addition(int number) {
@@ -202,6 +236,13 @@ void BlockLowering::unfusedAttention(int number) {
 }
 
 void BlockLowering::lower(int number) {
+  size_t before = out.ops.size();
+  lowerRole(number);
+  if (traits.composed && out.ops.size() == before + 1)
+    compose(number);
+}
+
+void BlockLowering::lowerRole(int number) {
   const RankOp &op = block.ops[number];
   switch (op.role) {
   case OpRole::Linear:

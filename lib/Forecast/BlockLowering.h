@@ -25,6 +25,8 @@ private:
   };
 
   void lower(int op);
+  void lowerRole(int op);
+  void compose(int op);
   // Products.cpp
   void product(int op);
   /// The first of the products that this stack makes one of with `op`.

@@ -169,6 +169,7 @@ private:
     const StackTraits &s = a.traits, &t = b.traits;
     return s.attention == t.attention &&
            s.fusedElementwise == t.fusedElementwise &&
+           s.composed == t.composed &&
            s.fusedGradientAccumulation == t.fusedGradientAccumulation &&
            s.jointHeads == t.jointHeads && s.jointGate == t.jointGate &&
            s.fsdp == t.fsdp && s.fusedLoss == t.fusedLoss &&

@@ -120,6 +120,7 @@ void ProgramReader::describe(Operation *op, RankOp &base) {
         base.splitsOutput = found != plan.parameters.end() &&
                             !found->second.dims[outIn ? 0 : 1].empty();
       })
+      .Case<RMSNormOp>([&](auto) { base.rootMeanSquare = true; })
       .Case<AttentionOp>([&](AttentionOp a) {
         auto q = cast<RankedTensorType>(a.getQ().getType());
         base.attention.heads = q.getDimSize(2) / a.getHeadDim();

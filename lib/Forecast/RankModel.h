@@ -75,6 +75,8 @@ struct RankOp {
   /// A linear whose weight is split over its outputs: the gradient of its
   /// input is a partial sum over `tp`.
   bool splitsOutput = false;
+  /// A norm without mean and shift (RMSNorm).
+  bool rootMeanSquare = false;
   AttentionSizes attention;
   RankCollective collective;
   /// Experts of this rank (grouped products), or of the model (router).

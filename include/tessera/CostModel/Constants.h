@@ -71,6 +71,9 @@ struct StackTraits {
   AttentionKernel attention = AttentionKernel::Native;
   /// Norm, residual and dropout kernels are fused or compiled.
   bool fusedElementwise = true;
+  /// RMS norms, rotary embeddings and gates are written in PyTorch's operations
+  /// and not compiled: each operation is a kernel, many of them in 32 bits.
+  bool composed = false;
   /// Weight gradients accumulate inside the matmul in 32 bits (otherwise a
   /// further pass reads and writes them).
   bool fusedGradientAccumulation = true;

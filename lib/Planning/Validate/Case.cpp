@@ -78,8 +78,18 @@ static void applyFamily(const Point &p, ModelShape &s) {
               : any({"yi-", "internlm"})             ? 64000
                                                      : 51200;
   // Nemotron's activation is a squared ReLU, Falcon's a GELU.
-  s.gated = any({"llama", "qwen", "mixtral", "mistral", "deepseek", "kimi",
-                 "grok", "gemma", "internlm", "yi-", "smollm", "olmo"});
+  s.gated = any({"llama",     "qwen",  "mixtral",  "mistral",  "deepseek",
+                 "kimi",      "grok",  "gemma",    "internlm", "yi-",
+                 "smollm",    "olmo",  "baichuan", "chatglm",  "glm-4",
+                 "glm3",      "glm4",  "aquila",   "phi-3",    "phi3",
+                 "minicpm",   "dbrx",  "palm",     "skywork",  "vicuna",
+                 "codellama", "orion", "stablelm"});
+  // Of a family that is not known: a gate's third product is why an MLP is
+  // narrower or wider than four times the model.
+  if (!s.gated && !s.experts && p.ffn > 0 && p.ffn != 4 * p.hidden &&
+      !any({"nemotron", "falcon", "gpt", "mpt", "bloom", "opt", "megatron",
+            "bert", "t5", "gopher", "chinchilla"}))
+    s.gated = true;
   bool gpt = any({"gpt", "mpt", "bloom", "opt-", "megatron", "bert"}) &&
              !any({"neox", "gpt-j"});
   s.tied = gpt || any({"gemma", "falcon"});
@@ -318,6 +328,8 @@ Expected<Case> tessera::makeCase(std::vector<const Point *> points,
   c.shape = *shape;
   if (c.shape.gated)
     c.traits.dropout = false; // Llama's kin have none
+  else
+    c.traits.composed = false; // GPT's kin have PyTorch's layer norm
   c.precision = *precision;
   c.layout = layoutOf(p, c.traits);
   c.cluster = clusterOf(p, *chip, int(p.gpus ? p.gpus : c.layout.numGPUs()));

@@ -28,6 +28,19 @@ static bool hasWord(StringRef text, StringRef word) {
   return false;
 }
 
+/// PyTorch's own data parallelism, sharded or not, without a framework that is
+/// known for more.
+static bool plainPyTorch(StringRef text) {
+  return any(text, {"fsdp", "lightning", "lit-gpt", "litgpt", "pytorch ddp",
+                    "nanogpt", "accelerate"}) &&
+         !any(text, {"fsdp2", "torchtitan", "automodel", "llm-foundry",
+                     "composer", "maxtext", "megatron", "nemo"});
+}
+
+static bool saysEager(StringRef text) {
+  return any(text, {"eager", "no-compile", "without compile"});
+}
+
 std::string tessera::stackOf(const Point &p) {
   std::string text = wordsOf(p);
   auto has = [&](StringRef s) { return StringRef(text).contains(s); };
@@ -62,13 +75,13 @@ std::string tessera::stackOf(const Point &p) {
     return "megatron-core";
   if (has("deepspeed") || has("colossal"))
     return "deepspeed";
-  bool compiled = has("torch.compile") && !has("no-compile");
-  if (has("fsdp2") || (has("fsdp") && compiled))
+  // What was compiled, or is said not to have been, is told by its traits; of
+  // the rest llm-foundry is what was measured most.
+  if (has("fsdp2") ||
+      (plainPyTorch(text) && (has("torch.compile") || saysEager(text))))
     return "torchtitan";
-  // PyTorch's own data parallelism, sharded or not, kernel by kernel.
-  if (has("fsdp") || has("lightning") || has("lit-gpt") || has("litgpt") ||
-      has("pytorch ddp") || has("nanogpt") || has("accelerate"))
-    return compiled ? "torchtitan" : "llm-foundry";
+  if (plainPyTorch(text))
+    return "llm-foundry";
   if (p.zeroStage == 3)
     return "torchtitan";
   return "megatron-core";
@@ -181,11 +194,20 @@ void tessera::applyPractice(const Point &p, StackTraits &traits) {
     traits.attention = AttentionKernel::Native;
   else if (flash && traits.attention == AttentionKernel::Unfused)
     traits.attention = AttentionKernel::Flash2;
-  if (any(t, {"eager", "no-compile", "without compile"}))
+  bool fusedNorms = any(t, {"fused norm", "fused rms", "fused rotary"});
+  bool compiled = t.contains("torch.compile");
+  if (saysEager(t)) {
     traits.fusedElementwise = false;
-  else if (any(t, {"torch.compile", "transformer engine"}))
+    traits.composed = !fusedNorms;
+  } else if (compiled || t.contains("transformer engine")) {
     traits.fusedElementwise = true;
-  if (t.contains("torch.compile") && !any(t, {"eager", "no-compile"}))
+    traits.composed = false;
+  } else if (fusedNorms) {
+    traits.composed = false;
+  } else if (t.contains("paddle")) {
+    traits.composed = true;
+  }
+  if (compiled && !saysEager(t))
     traits.recomputesAll = false;
   if (any(t, {"deepep", "hybridep"}))
     traits.dispatcher = DispatcherKind::Fused;

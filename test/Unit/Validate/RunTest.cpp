@@ -313,6 +313,31 @@ TEST(Validate, LaterSources) {
   EXPECT_LE(*o->getNumber("p90"), 0.35);
 }
 
+// By name, else by the MLP's width: Llama's kin have a gate.
+TEST(Case, GatesOfUnknownFamilies) {
+  Point p;
+  p.run = "r";
+  p.source = "x";
+  p.chip = "A100";
+  p.layers = 4;
+  p.hidden = 1024;
+  p.heads = 16;
+  p.sequence = 128;
+  p.globalBatch = 8;
+  p.dp = p.tp = p.pp = p.cp = p.microBatch = p.gpus = 1;
+  const std::tuple<const char *, int, bool> models[] = {
+      {"Baichuan2-13B", 2736, true}, {"ChatGLM3-6B", 3424, true},
+      {"Aquila2-7B", 2752, true},    {"NewLM-7B", 2752, true},
+      {"NewLM-7B", 4096, false},     {"GPT-3 7B", 3072, false},
+      {"Nemotron-4", 3072, false},   {"PaLM-8B", 4096, true}};
+  for (auto [name, ffn, gated] : models) {
+    p.model = name;
+    p.ffn = ffn;
+    EXPECT_EQ(cantFail(makeCase({&p}, sources())).shape.gated, gated)
+        << name << ffn;
+  }
+}
+
 TEST(Case, RemarksAndRefusals) {
   Point p;
   p.run = "r";

@@ -218,8 +218,16 @@ TEST(Words, Practice) {
   EXPECT_EQ(traits("deepspeed", "no flash attention").attention,
             AttentionKernel::Unfused);
   EXPECT_EQ(traits("torchtitan", "FA3").attention, AttentionKernel::Native);
-  EXPECT_FALSE(traits("torchtitan", "FSDP; eager").fusedElementwise);
-  EXPECT_TRUE(traits("llm-foundry", "torch.compile").fusedElementwise);
+  for (const char *eager : {"FSDP; eager", "torch.compile off; eager"}) {
+    EXPECT_FALSE(traits("torchtitan", eager).fusedElementwise) << eager;
+    EXPECT_TRUE(traits("torchtitan", eager).composed) << eager;
+  }
+  EXPECT_FALSE(traits("torchtitan", "eager; fused rms norm").composed);
+  for (const char *compiled : {"FSDP + torch.compile", "FSDP2"}) {
+    EXPECT_TRUE(traits("torchtitan", compiled).fusedElementwise) << compiled;
+    EXPECT_FALSE(traits("torchtitan", compiled).composed) << compiled;
+  }
+  EXPECT_TRUE(traits("megatron-deepspeed", "PaddleNLP").composed);
   Point p;
   p.notes = "FSDP; shard_group=32";
   EXPECT_EQ(shardGroupOf(p, 8), 32);
