@@ -170,6 +170,7 @@ MemoryUse tessera::memoryUse(const ModelFeatures &features,
       if (size > 1)
         use.communication += kCommunicatorBytes;
     use.reserve = workload.allocatorReserve * use.allocated();
+    use.cached = workload.cachedShare * use.allocated();
     if (stages)
       stages->push_back(use);
     if (stage == 0 || use.total() > worst.total())

@@ -61,18 +61,17 @@ static const std::map<std::string, StackTraits> &table() {
     t["megatron-2021"] = old;
     t["megatron-deepspeed"] = old;
     StackTraits bigscience = old;
-    // PyTorch 1.9-1.11 before expandable segments; its memory column exceeds
-    // what is allocated by about a quarter at every microbatch size.
     // "CUDA_LAUNCH_BLOCKING=1 workaround providing a robust solution we will
     // use that for a time being": train/tr11-176B-ml/chronicles-prequel.md.
     bigscience.blockingLaunches = true;
-    bigscience.allocatorReserve = 0.23;
     t["bigscience-2022"] = bigscience;
     StackTraits y2022 = old;
     y2022.fusedGradientAccumulation = true;
     t["megatron-2022"] = y2022;
     StackTraits modern;
     modern.tunedRecipes = true;
+    // Megatron-Core since 0.12: weighted_bias_swiglu_impl of its experts.py.
+    modern.weighsInActivation = true;
     t["nemo"] = modern;
     StackTraits bridge = modern;
     bridge.dispatcher = DispatcherKind::Fused;
@@ -112,7 +111,8 @@ static const std::map<std::string, StackTraits> &table() {
     deepspeed.gathersPerBlock = 4;
     t["deepspeed"] = deepspeed;
     StackTraits titan = fsdp;
-    titan.allocatorReserve = 0.10; // its logs show reserved memory
+    // run_train.sh: PYTORCH_CUDA_ALLOC_CONF="expandable_segments:True"
+    titan.cachedShare = 0.10;
     titan.fusedElementwise = true;
     // torchtitan/models/attention.py: cuDNN for compute capability 10, else
     // FLASH_ATTENTION, which on Hopper is FlashAttention-2; PyTorch made cuDNN
@@ -133,7 +133,7 @@ static const std::map<std::string, StackTraits> &table() {
 
 Workload tessera::workloadOf(const StackTraits &traits) {
   Workload w;
-  w.allocatorReserve = traits.allocatorReserve;
+  w.cachedShare = traits.cachedShare;
   if (traits.masterShards)
     w.shardedWeightBytes = 0;
   w.wholeShare = 1.0 / traits.gathersPerBlock;

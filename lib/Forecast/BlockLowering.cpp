@@ -290,6 +290,9 @@ void BlockLowering::keep() {
     const RankOp &keeper = block.ops[k.keeper];
     if (keeper.role == OpRole::Loss || keeper.role == OpRole::LossTail)
       continue; // loss() says what is kept of the logits
+    if (keeper.role == OpRole::Combine && traits.weighsInActivation &&
+        k.tensor == keeper.operands[0])
+      continue;
     const RankTensor &tensor = block.tensors[k.tensor];
     int64_t bytes = tensor.bytes();
     if (k.onlyProducts && tensor.elementBytes == 2)

@@ -173,6 +173,7 @@ private:
            s.fusedGradientAccumulation == t.fusedGradientAccumulation &&
            s.jointHeads == t.jointHeads && s.jointGate == t.jointGate &&
            s.fsdp == t.fsdp && s.fusedLoss == t.fusedLoss &&
+           s.weighsInActivation == t.weighsInActivation &&
            s.dropout == t.dropout &&
            a.precision.linear == b.precision.linear &&
            a.precision.frozen == b.precision.frozen;

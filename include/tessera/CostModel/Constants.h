@@ -98,6 +98,9 @@ struct StackTraits {
   int zeroStage = 1;
   /// One kernel makes loss and gradient from 16-bit logits.
   bool fusedLoss = false;
+  /// Experts' results are weighed before their last product, so that their sum
+  /// keeps none of them for the weights' gradient.
+  bool weighsInActivation = false;
   /// Bytes kept of each logit: in 16 bits, and its softmax in 32.
   int lossBytes() const { return fusedLoss ? 2 : 6; }
   /// Dropout is on (older GPT recipes).
@@ -106,8 +109,8 @@ struct StackTraits {
   /// buffer, else one per large weight.
   int gathersPerBlock = 1;
   DispatcherKind dispatcher = DispatcherKind::AllToAll;
-  /// See Workload::allocatorReserve.
-  double allocatorReserve = 0.04;
+  /// See Workload::cachedShare.
+  double cachedShare = 0.23;
   /// Kernels are started one by one, each after the one before has ended
   /// (CUDA_LAUNCH_BLOCKING=1): the host hides behind nothing.
   bool blockingLaunches = false;

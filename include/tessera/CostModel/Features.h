@@ -129,6 +129,8 @@ struct Workload {
   double trainedFraction = 1;
   /// Share of the allocated peak that the allocator loses to fragmentation.
   double allocatorReserve = 0.04;
+  /// Share of it that the allocator holds besides where the device has room.
+  double cachedShare = 0;
   /// Bytes that a pipeline engine keeps for each microbatch in flight beside
   /// the blocks' activations (DeepSpeed keeps every stage's output).
   double pipelineBufferBytes = 0;

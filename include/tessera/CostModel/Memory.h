@@ -19,6 +19,7 @@ struct MemoryUse {
   double communication = 0; ///< NCCL's buffers
   double context = 0;       ///< CUDA context, libraries
   double reserve = 0;       ///< allocator fragmentation
+  double cached = 0;        ///< held by the allocator while there is room
   int stage = 0;            ///< the pipeline stage of that rank
 
   /// What the framework's allocator counts as allocated at the peak.
@@ -29,11 +30,12 @@ struct MemoryUse {
   /// holds before it fails (CUDACachingAllocator frees cached blocks and tries
   /// again), so a run that is nearly full does without its reserve.
   double needed() const { return allocated() + communication + context; }
-  /// What the device shows as used where it has room.
+  /// What a plan counts on.
   double total() const { return needed() + reserve; }
-  /// The same where the device has `capacity` bytes.
+  /// What a device of `capacity` bytes shows as used.
   double shown(double capacity) const {
-    return std::max(needed(), std::min(total(), capacity));
+    return std::max(needed(),
+                    std::min(needed() + std::max(reserve, cached), capacity));
   }
 };
 

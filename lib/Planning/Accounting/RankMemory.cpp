@@ -49,7 +49,8 @@ Expected<RankMemory> tessera::rankMemory(const PlanInput &input, StringRef text,
   Layout layout = withStackSwitches(*given, p.model.traits);
   RankMemory memory;
   memory.layout = layout.str();
-  memory.limit = p.memoryLimit;
+  memory.limit =
+      input.memory.empty() ? p.model.cluster.chip.memoryBytes : p.memoryLimit;
   memory.cacheBatch = cacheBatch;
   ModelProvider provider(p);
   memoryUse(provider.features(layout), layout, p.workload, p.model.cluster,

@@ -24,10 +24,9 @@ static std::vector<Piece> verdict(const ExplainReport &r) {
     out.push_back({Piece::Plain, std::move(text)});
   };
   if (!r.fits) {
-    double over = r.own.memory.total() - p.memoryLimit;
     out.push_back({Piece::Strong, " does not fit"});
     plain(": stage " + std::to_string(r.own.memory.stage) + " needs " +
-          formatBytes(over) + " more than the " + formatBytes(p.memoryLimit) +
+          formatBytes(r.over()) + " more than the " + formatBytes(r.room) +
           " there are. ");
     if (!r.best) {
       plain("No other layout fits either.");
@@ -124,7 +123,7 @@ json::Object tessera::figuresJson(const ExplainReport &r) {
   std::vector<NamedStep> steps;
   for (const NamedCandidate &c : both(r))
     steps.push_back({c.name, &c.candidate->step});
-  double limit = r.session.problem.memoryLimit;
+  double limit = r.room;
   json::Object o{{"time", timeFigure(steps)},
                  {"timeline", timelineFigure(*r.ownDetail)},
                  {"memory", memoryFigure(*r.ownDetail, limit)},

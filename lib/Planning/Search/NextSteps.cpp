@@ -101,7 +101,7 @@ std::string tessera::explainCommandLine(const PlanSession &s, const Layout &l) {
     line += " --precision " + nameOf(p.precision.linear).lower();
   if (p.stack != "nemo")
     line += " --stack " + p.stack;
-  if (p.memoryLimit < p.model.cluster.chip.memoryBytes)
+  if (p.memoryLimit != plannedMemory(p.model.cluster.chip))
     line += " --memory " + formatNumber(p.memoryLimit, 0) + "B";
   if (p.expertSkew > 1.0)
     line += " --expert-skew " + formatNumber(p.expertSkew, 6);

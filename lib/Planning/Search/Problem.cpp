@@ -46,6 +46,10 @@ ModelShape tessera::shapeOf(const ModelConfig &c, int64_t sequence) {
   return s;
 }
 
+double tessera::plannedMemory(const Chip &chip) {
+  return 0.95 * chip.memoryBytes;
+}
+
 Layout tessera::withStackSwitches(Layout l, const StackTraits &t) {
   bool data = t.overlapGradients || t.fsdp;
   l.overlapGradients &= data;

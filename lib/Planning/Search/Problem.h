@@ -24,6 +24,11 @@ constexpr int64_t kLongestSequence = int64_t(1) << 30;
 constexpr int64_t kLargestBatch = int64_t(1) << 31;
 constexpr int64_t kMostLayers = 10000;
 
+/// Bytes of a GPU that a plan fills: 95 %. Of 94 published runs nine in ten
+/// took at most 4.4 % more than predicted, so a plan that keeps to this fits
+/// nine times in ten.
+double plannedMemory(const Chip &chip);
+
 struct PlanProblem {
   std::string name; ///< of the model
   ModelShape shape;

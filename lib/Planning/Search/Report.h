@@ -28,7 +28,13 @@ struct PlanReport {
 struct ExplainReport {
   const PlanSession &session;
   Candidate own;
+  /// Memory of a GPU, or what the user allows of it.
+  double room = 0;
+  /// Whether what must be there at the peak is expected to find room.
   bool fits = true;
+  /// It fits, but leaves less free than a plan does. The best is then searched
+  /// with as much memory.
+  bool tight = false;
   /// What the stack cannot run of the own layout.
   std::vector<Obstacle> obstacles = {};
   std::optional<Candidate> best = {};
@@ -36,6 +42,8 @@ struct ExplainReport {
   std::optional<LayoutDetail> ownDetail = {}, bestDetail = {};
   bool everything = false;
 
+  /// Bytes that the own layout needs beyond the room there is.
+  double over() const { return own.memory.needed() - room; }
   /// Share of the time that the own layout takes longer.
   double loss() const { return own.step.seconds / best->step.seconds - 1; }
 };

@@ -33,11 +33,13 @@ static void printExplanation(const ExplainReport &x, raw_ostream &out) {
     out << "\n"
         << p.framework->title << " cannot run it: " << describe(x.obstacles)
         << "\n";
-  double over = x.own.memory.total() - p.memoryLimit;
   if (!x.fits)
-    out << "\nit does not fit: " << formatBytes(over)
-        << " more than the limit of " << formatBytes(p.memoryLimit)
-        << " on stage " << x.own.memory.stage << "\n";
+    out << "\nit does not fit: " << formatBytes(x.over())
+        << " more than the limit of " << formatBytes(x.room) << " on stage "
+        << x.own.memory.stage << "\n";
+  if (x.tight)
+    out << "\nit fits, but leaves less than the 5 % of memory that a plan "
+           "leaves free; the best may take as much\n";
   if (!x.best) {
     out << "\nno other layout fits either\n";
     return;
@@ -82,10 +84,11 @@ static json::Value explanationJson(const ExplainReport &x) {
                  {"sequence", p.workload.sequence},
                  {"global_batch", p.workload.globalBatch},
                  {"gpus", p.gpus()},
-                 {"memory_limit_bytes", p.memoryLimit},
+                 {"memory_limit_bytes", x.room},
                  {"assumptions", std::move(assumptions)},
                  {"fits", x.fits},
                  {"stack_cannot_run", toJson(x.obstacles)},
+                 {"tight", x.tight},
                  {"own", toJson(x.own, p)}};
   if (x.ownDetail)
     (*o.getObject("own"))["detail"] = toJson(*x.ownDetail, x.everything);
@@ -124,7 +127,12 @@ int tessera::runExplain(const ExplainOptions &o, raw_ostream &out,
   const PlanProblem &p = session->problem;
   ModelProvider provider(p);
   ExplainReport x{*session, evaluate(p, provider, *layout)};
-  x.fits = x.own.memory.total() <= p.memoryLimit;
+  x.room =
+      o.input.memory.empty() ? p.model.cluster.chip.memoryBytes : p.memoryLimit;
+  x.fits = x.over() <= 0;
+  x.tight = x.fits && x.own.memory.total() > p.memoryLimit;
+  if (x.tight)
+    session->problem.memoryLimit = x.own.memory.total();
   PlanResult result = solve(p, provider, {});
   if (!result.ranked.empty())
     x.best = std::move(result.ranked.front());

@@ -103,7 +103,7 @@ Expected<PlanSession> tessera::makeSession(const PlanInput &in) {
     return source.takeError();
   p.source = std::move(*source);
   p.expertSkew = in.expertSkew;
-  p.memoryLimit = p.model.cluster.chip.memoryBytes;
+  p.memoryLimit = plannedMemory(p.model.cluster.chip);
   if (!in.memory.empty()) {
     Expected<double> limit = parseBytes(in.memory);
     if (!limit)
@@ -123,6 +123,8 @@ Expected<PlanSession> tessera::makeSession(const PlanInput &in) {
   s.assumptions.push_back("constants: " + cluster->chip.name + " " +
                           constants.originOf(cluster->chip) + "; " + in.stack +
                           " " + constants.originOf(in.stack));
+  if (in.memory.empty())
+    s.assumptions.push_back("5 % of a GPU's memory left free (--memory)");
   if (p.shape.experts && p.expertSkew == 1.0)
     s.assumptions.push_back("experts evenly loaded (--expert-skew)");
   if (Error e = p.check())
@@ -221,7 +223,7 @@ std::string tessera::explainNoFit(const PlanProblem &p,
     q.model.cluster =
         makeCluster(chip, p.model.cluster.nodes, p.model.cluster.gpusPerNode);
     q.model.chip = defaultConstants().chip(chip);
-    q.memoryLimit = chip.memoryBytes;
+    q.memoryLimit = plannedMemory(chip);
     if (fitsAtAll(q, ModelProvider(q)))
       other = &chip;
   }

@@ -143,6 +143,14 @@ static std::vector<Sample> allMemory(const Report &report) {
   return samples;
 }
 
+/// Complete runs that are predicted to need more than their GPU has.
+static size_t notFitting(const Report &report) {
+  return llvm::count_if(report.outcomes, [](const Outcome &o) {
+    return o.complete &&
+           o.prediction.memory.needed() > o.run->cluster.chip.memoryBytes;
+  });
+}
+
 /// Mean over sweeps, each source counting the same.
 static std::pair<double, double> sweepMeans(const Report &report) {
   std::map<std::string, std::vector<const SweepSummary *>> sources;
@@ -249,6 +257,9 @@ void tessera::printText(const Report &report, bool runs, raw_ostream &os) {
     t.print(os);
     os << '\n';
   }
+  os << notFitting(report)
+     << " complete runs are predicted not to fit their GPU, though they "
+        "ran\n\n";
   if (!report.sweeps.empty()) {
     std::map<std::string, std::vector<const SweepSummary *>> sources;
     for (const SweepSummary &s : report.sweeps)
@@ -317,6 +328,7 @@ json::Value tessera::toJson(const Report &report) {
           ::toJson(bySource(part));
   if (std::vector<Sample> memory = allMemory(report); !memory.empty())
     root["memory"] = ::toJson(bySource(memory));
+  root["predicted_not_to_fit"] = int64_t(notFitting(report));
   for (const Section &section : sections(report)) {
     json::Object groups;
     for (auto &[name, samples] : section.groups)
@@ -371,6 +383,7 @@ json::Value tessera::toJson(const Report &report) {
                                  {"communication", m.communication},
                                  {"context", m.context},
                                  {"reserve", m.reserve},
+                                 {"cached", m.cached},
                                  {"total", m.total()},
                                  {"needed", m.needed()},
                                  {"limit", o.run->cluster.chip.memoryBytes}};

@@ -38,8 +38,9 @@ static Report evaluate(const std::vector<Case> &cases,
       if (p->metric == Metric::Memory) {
         bool allocated = false;
         o.measuredMemory = measuredMemory(*p, allocated);
-        o.predictedMemory = allocated ? o.prediction.memory.allocated()
-                                      : o.prediction.memory.total();
+        o.predictedMemory =
+            allocated ? o.prediction.memory.allocated()
+                      : o.prediction.memory.shown(c.cluster.chip.memoryBytes);
       } else if (preference(p->metric) > best) {
         Expected<double> measured = measuredStepTime(*p, c);
         if (!measured) {

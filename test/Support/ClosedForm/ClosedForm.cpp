@@ -381,7 +381,8 @@ void Builder::experts() {
   linear(rows, h, f, 0, p.linear, local, true);
   if (again)
     elementwise(routed * h, 2, 2, 0, KernelClass::Gather, 1.0, 2);
-  elementwise(routed * h, 2, combined, 2, KernelClass::Gather, 1.0, 2);
+  elementwise(routed * h, 2, combined, t.weighsInActivation ? 0 : 2,
+              KernelClass::Gather, 1.0, 2);
   if (s.sharedFfn) {
     int64_t sf = s.sharedFfn / l.tp;
     double elements = double(tokens) * sf;

@@ -1,5 +1,6 @@
 //===- MemoryTest.cpp - model state and activations by published rules ----===//
 #include "tessera/CostModel/Memory.h"
+#include "tessera/CostModel/Constants.h"
 #include "tessera/CostModel/Pipeline.h"
 #include "tessera/CostModel/Step.h"
 #include "gtest/gtest.h"
@@ -42,6 +43,126 @@ TEST(Memory, ZeroPaperFigure1) {
   EXPECT_NEAR(stateGB(1), 31.4, 0.05);
   EXPECT_NEAR(stateGB(2), 16.6, 0.05);
   EXPECT_NEAR(stateGB(3), 1.9, 0.05);
+}
+
+// The same paper's table 1: GB on each device for 7.5B, 128B and 1T parameters,
+// with optimizer, gradients and weights divided one after another. Printed
+// figures are cut or rounded to three digits.
+TEST(Memory, ZeroPaperTable1) {
+  struct Row {
+    int dp;
+    double gb[3][3]; ///< by model, by stage
+  };
+  const Row table[] = {
+      {1, {{120, 120, 120}, {2048, 2048, 2048}, {16000, 16000, 16000}}},
+      {4, {{52.5, 41.3, 30}, {896, 704, 512}, {7000, 5500, 4000}}},
+      {16, {{35.6, 21.6, 7.5}, {608, 368, 128}, {4750, 2875, 1000}}},
+      {64, {{31.4, 16.6, 1.88}, {536, 284, 32}, {4187, 2218, 250}}},
+      {256, {{30.4, 15.4, 0.47}, {518, 263, 8}, {4046, 2054, 62.5}}},
+      {1024, {{30.1, 15.1, 0.12}, {513, 257, 2}, {4011, 2013, 15.6}}}};
+  const int64_t sizes[] = {7500000000, 128000000000, 1000000000000};
+  for (const Row &row : table)
+    for (int model = 0; model < 3; ++model)
+      for (int stage = 1; stage <= 3; ++stage) {
+        Layout l;
+        l.dp = row.dp;
+        l.zeroStage = stage;
+        Workload w;
+        w.globalBatch = row.dp;
+        w.gradientBytes = 2;
+        Cluster c = makeCluster(llvm::cantFail(findChip("v100")),
+                                (row.dp + 15) / 16, std::min(row.dp, 16));
+        MemoryUse use = memoryUse(layers(1, sizes[model], 0), l, w, c);
+        double expected = row.gb[model][stage - 1];
+        EXPECT_NEAR((use.weights + use.gradients + use.optimizer) / 1e9,
+                    expected, std::max(0.006, 0.005 * expected))
+            << row.dp << " " << model << " " << stage;
+      }
+}
+
+// Bytes a parameter by Megatron-Core's user guide, "Distributed Optimizer":
+// 18 or 6 + 12/d with 32-bit gradients, 20 or 4 + 16/d with 16-bit ones, whose
+// 32-bit copies exist while the optimizer steps.
+TEST(Memory, MegatronDistributedOptimizer) {
+  for (int d : {1, 8, 64})
+    for (bool narrow : {false, true})
+      for (int stage : {0, 1}) {
+        Layout l;
+        l.dp = d;
+        l.zeroStage = stage;
+        Workload w;
+        w.globalBatch = d;
+        w.gradientBytes = narrow ? 2 : 4;
+        w.stepBytes = narrow ? 4 : 0;
+        Cluster c = makeCluster(llvm::cantFail(findChip("h100")), (d + 7) / 8,
+                                std::min(d, 8));
+        double shards = stage ? d : 1;
+        double expected = narrow ? 4 + 16 / shards : 6 + 12 / shards;
+        EXPECT_NEAR(memoryUse(layers(1, 1000000, 0), l, w, c).allocated() / 1e6,
+                    expected, 1e-9)
+            << d << " " << narrow << " " << stage;
+      }
+}
+
+TEST(Memory, CopiesForTheStepComeWhenActivationsAreGone) {
+  Cluster c = makeCluster(llvm::cantFail(findChip("a100")), 1, 8);
+  ModelFeatures f = layers(4, 1000, 1000); // keeps 6000
+  Workload w;
+  Layout l;
+  w.stepBytes = 1;
+  EXPECT_DOUBLE_EQ(memoryUse(f, l, w, c).transient, 0);
+  w.stepBytes = 2;
+  EXPECT_DOUBLE_EQ(memoryUse(f, l, w, c).transient, 4000 * 2 - 6000);
+}
+
+TEST(Memory, OffloadedLayersKeepOneForTheWayBack) {
+  Cluster c = makeCluster(llvm::cantFail(findChip("a100")), 1, 8);
+  ModelFeatures f = layers(8, 1000, 1000);
+  Workload w;
+  w.globalBatch = 16;
+  w.offloadedLayers = 3;
+  MemoryUse use = memoryUse(f, Layout(), w, c);
+  EXPECT_DOUBLE_EQ(use.activations, 5 * 1500);
+  EXPECT_DOUBLE_EQ(use.transient, 1500);
+  Layout l; // three of each stage
+  l.pp = 2;
+  use = memoryUse(f, l, w, c);
+  EXPECT_DOUBLE_EQ(use.activations, 2 * (4 - 3) * 1500);
+}
+
+TEST(Memory, MasterShardsReplaceWeights) {
+  Cluster c = makeCluster(llvm::cantFail(findChip("a100")), 1, 8);
+  ModelFeatures f = layers(1, 8000, 0);
+  Layout l;
+  l.dp = 8;
+  l.zeroStage = 3;
+  Workload w = workloadOf(llvm::cantFail(stackTraits("llm-foundry")));
+  w.globalBatch = 8;
+  // PyTorch's FSDP: 32-bit weights, gradients and moments, 16 bytes.
+  MemoryUse use = memoryUse(f, l, w, c);
+  EXPECT_DOUBLE_EQ(use.weights + use.gradients + use.optimizer, 16 * 1000);
+  l.zeroStage = 2;
+  EXPECT_DOUBLE_EQ(memoryUse(f, l, w, c).weights, 2 * 8000);
+  // DeepSpeed gathers weights one by one.
+  w = workloadOf(llvm::cantFail(stackTraits("deepspeed")));
+  w.globalBatch = 8;
+  l.zeroStage = 3;
+  use = memoryUse(f, l, w, c);
+  EXPECT_DOUBLE_EQ(use.weights, 2 * 1000);
+  EXPECT_DOUBLE_EQ(use.transient, (4 + 2 * 2) * 8000 / 4.0);
+}
+
+TEST(Memory, NoDeviceShowsMoreThanItHas) {
+  MemoryUse use;
+  use.weights = 70;
+  use.context = 5;
+  use.reserve = 3;
+  use.cached = 10;
+  EXPECT_DOUBLE_EQ(use.needed(), 75);
+  EXPECT_DOUBLE_EQ(use.total(), 78);
+  EXPECT_DOUBLE_EQ(use.shown(100), 85);
+  EXPECT_DOUBLE_EQ(use.shown(80), 80); // the allocator gives back what it holds
+  EXPECT_DOUBLE_EQ(use.shown(60), 75);
 }
 
 TEST(Memory, RecomputationKeepsLess) {

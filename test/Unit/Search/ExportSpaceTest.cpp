@@ -64,7 +64,7 @@ TEST(Export, LayoutsOfTheSpaceComeBackOrAreReported) {
       return !testing::Test::HasFailure();
     });
   }
-  EXPECT_GT(tried, 500);
+  EXPECT_GT(tried, 250);
   // Megatron can say much of the space, DeepSpeed little of it.
   EXPECT_GT(lossless["megatron"], tried / 20);
 }

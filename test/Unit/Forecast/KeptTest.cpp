@@ -1,0 +1,137 @@
+//===- KeptTest.cpp - what a layer keeps for its backward pass ------------===//
+//
+// By the formulas of arXiv 2205.05198 (table 2) for GPT, term by term, and by
+// hand for what came after it: grouped queries and gates, experts, latent
+// attention. In bytes for each element of a layer's input.
+//
+//===----------------------------------------------------------------------===//
+#include "tessera/CostModel/Memory.h"
+#include "tessera/Forecast/GraphSource.h"
+#include "tessera/Import/ModelConfig.h"
+#include "gtest/gtest.h"
+
+using namespace llvm;
+using namespace tessera;
+
+namespace {
+
+constexpr double kSequence = 2048;
+
+struct Question {
+  const char *model;
+  const char *stack;
+  const char *layout = "mb=1";
+  DataType type = DataType::BF16;
+};
+
+BlockFeatures layerOf(const Question &q) {
+  FeatureSourcePtr source =
+      cantFail(makeGraphSource(cantFail(readModelConfig(q.model))));
+  Precision precision;
+  precision.linear = q.type;
+  ModelFeatures f = source->features(
+      cantFail(parseLayout(q.layout)),
+      {int64_t(kSequence), cantFail(stackTraits(q.stack)), precision});
+  // The last layer: of a model with experts the others may be dense.
+  return f.blocks[f.blocks.size() - 2];
+}
+
+double kept(const Question &q, double width,
+            RecomputeKind recompute = RecomputeKind::None) {
+  return savedBytes(layerOf(q), recompute) / (kSequence * width);
+}
+
+// Means and variances of rows, which the paper leaves out.
+constexpr double kStatistics = 0.002;
+
+TEST(Kept, FormulasOfKorthikantiEtAl) {
+  const double h = 12288, a = 96, t = 8;
+  double scores = 5 * a * kSequence / h; // 80
+  auto gpt = [&](const char *layout, RecomputeKind r = RecomputeKind::None) {
+    return kept({"gpt3-175b", "megatron-2022", layout}, h, r);
+  };
+  // sbh (34 + 5as/h)
+  EXPECT_NEAR(gpt("mb=1"), 34 + scores, kStatistics);
+  // sbh (10 + 24/t + 5as/(ht))
+  EXPECT_NEAR(gpt("tp=8,mb=1"), 10 + 24 / t + scores / t, kStatistics);
+  // sbh/t (34 + 5as/h)
+  EXPECT_NEAR(gpt("tp=8,sp,mb=1"), (34 + scores) / t, kStatistics);
+  // sbh (10 + 24/t)
+  EXPECT_NEAR(gpt("tp=8,mb=1", RecomputeKind::Selective), 10 + 24 / t,
+              kStatistics);
+  // sbh 34/t
+  EXPECT_NEAR(gpt("tp=8,sp,mb=1", RecomputeKind::Selective), 34 / t,
+              kStatistics);
+  // 2 sbh
+  EXPECT_EQ(gpt("mb=1", RecomputeKind::Full), 2);
+  // Everything is proportional to the microbatch.
+  EXPECT_NEAR(gpt("tp=8,sp,mb=4") / 4, (34 + scores) / t, kStatistics);
+  EXPECT_NEAR(gpt("cp=2,mb=1"), (34 + scores) / 2, kStatistics);
+}
+
+// The cross entropy's logits in 32 bits are 4 sbv/t of the paper's section 4.3;
+// the product before it leaves them in 16.
+TEST(Kept, Logits) {
+  FeatureSourcePtr source =
+      cantFail(makeGraphSource(cantFail(readModelConfig("gpt3-175b"))));
+  auto head = [&](const char *stack) {
+    ModelFeatures f =
+        source->features(cantFail(parseLayout("tp=8,sp,mb=1")),
+                         {2048, cantFail(stackTraits(stack)), Precision()});
+    return savedBytes(f.blocks.back(), RecomputeKind::None);
+  };
+  double logits = 2048.0 * 50264 / 8; // 50257 rounded up to eight parts
+  // The final norm's input and output.
+  double norm = 2 * 2.0 * 2048 * 12288 / 8;
+  EXPECT_NEAR(head("megatron-2022") / ((4 + 2) * logits + norm), 1, 0.01);
+  EXPECT_NEAR(head("megatron-bridge") / (2 * logits + norm), 1, 0.01);
+}
+
+// Llama 3 8B: 32 heads and 8 of keys and values, MLP of 14336 (3.5 widths).
+// Norms keep input and output, attention q, k, v, its result and a 32-bit sum a
+// row, the gated MLP both its products and their activation.
+TEST(Kept, GroupedQueriesAndGates) {
+  double norms = 2 * (2 + 2), attention = 2 * (1 + 2 * 0.25 + 1);
+  double statistics = 4.0 * 32 / 4096, mlp = 2 * 3.5 * 3;
+  EXPECT_NEAR(kept({"llama3-8b", "megatron-core"}, 4096),
+              norms + attention + statistics + mlp, kStatistics);
+  // Recomputed: norms and the activation.
+  EXPECT_NEAR(
+      kept({"llama3-8b", "megatron-core"}, 4096, RecomputeKind::Selective),
+      norms / 2 + attention + statistics + mlp * 2 / 3, kStatistics);
+  // Under FP8 what only products need is kept in 8 bits: the norms' outputs and
+  // the activation. The attention's result is needed by itself, too.
+  EXPECT_NEAR(kept({"llama3-8b", "megatron-core", "mb=1", DataType::FP8}, 4096),
+              2 * (2 + 1) + attention + statistics + 3.5 * (2 + 2 + 1),
+              kStatistics);
+}
+
+// Mixtral 8x7B: two experts of 14336 for each token. Tokens are kept as they
+// reach their experts; experts' results only where they are weighed last.
+TEST(Kept, Experts) {
+  double norms = 2 * (2 + 2), attention = 2 * (1 + 2 * 0.25 + 1);
+  double statistics = 4.0 * 32 / 4096, mlp = 2 * 3.5 * 3;
+  double results = 2 * 2;
+  // Scores of 8 experts, and what was chosen.
+  double router = 0.05;
+  double dense = norms + attention + statistics;
+  Question late{"mixtral-8x7b", "llm-foundry", "dp=8,ep=8,mb=1"};
+  Question early{"mixtral-8x7b", "megatron-core", "dp=8,ep=8,mb=1"};
+  EXPECT_NEAR(kept(early, 4096), dense + 2 * (2 + mlp), router);
+  EXPECT_NEAR(kept(late, 4096), dense + 2 * (2 + mlp) + results, router);
+}
+
+// DeepSeek-V3 recomputes "all RMSNorm operations and MLA up-projections"
+// (arXiv 2412.19437, section 3.2.3): of attention the latents, the result, and
+// the shared rotary part of the keys stay.
+TEST(Kept, LatentAttention) {
+  Question q{"deepseek-v3", "megatron-bridge", "dp=64,ep=64,mb=1"};
+  double all = kept(q, 7168), some = kept(q, 7168, RecomputeKind::Selective);
+  double heads = 128, query = 128 + 64, value = 128;
+  double made = 2 * heads * (2 * query + value);
+  double norms = 2 * (2 * 7168 + 1536 + 512);
+  double activations = 2 * 2048 * (8 + 1);
+  EXPECT_NEAR(all - some, (made + norms + activations) / 7168, 0.02);
+}
+
+} // namespace
