@@ -10,6 +10,7 @@
 
 #include "Cases.h"
 #include "Tensor.h"
+#include "test/Support/ActivationReference.h"
 
 #include <deque>
 #include <functional>
@@ -69,8 +70,7 @@ void makeProblem(const kernels::TokenSumSpec &spec, Problem &problem);
 void makeProblem(const kernels::TokenMeanSpec &spec, Problem &problem);
 void makeProblem(const CopyCase &spec, Problem &problem);
 
-/// act(x) as the papers define it, in double.
-double activate(kernels::Activation activation, double x);
+using test::activate;
 
 /// Relative error of storing in `type`: half a unit in the last place of bf16
 /// (2^-8) and what precedes it, or a few roundings of f32.

@@ -26,23 +26,6 @@ Tensor Tensor::random(Element type, int64_t size, uint64_t seed, double scale) {
   return tensor;
 }
 
-double activate(Activation activation, double x) {
-  switch (activation) {
-  case Activation::None:
-    return x;
-  case Activation::Gelu:
-    return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
-  case Activation::GeluTanh:
-    return 0.5 * x *
-           (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
-  case Activation::Silu:
-    return x / (1 + std::exp(-x));
-  case Activation::Relu:
-    return x > 0 ? x : 0;
-  }
-  return NAN;
-}
-
 void makeProblem(const MatmulSpec &s, Problem &problem) {
   const Tensor &a = problem.input(Tensor::random(s.type, s.m * s.k, 1));
   const Tensor &w = problem.input(Tensor::random(s.type, s.n * s.k, 2));

@@ -3,6 +3,7 @@
 #define TEST_KERNELCHECK_TENSOR_H
 
 #include "tessera/Conversion/KernelToGPU/KernelSpec.h"
+#include "test/Support/BFloat16.h"
 
 #include <cmath>
 #include <cstdint>
@@ -11,21 +12,8 @@
 
 namespace tessera::check {
 
-/// f32 to bf16, to nearest even as IEEE 754 narrows; NaN stays NaN.
-inline uint16_t toBF16(float value) {
-  uint32_t bits;
-  std::memcpy(&bits, &value, 4);
-  if (std::isnan(value))
-    return static_cast<uint16_t>((bits >> 16) | 0x40);
-  bits += 0x7fff + ((bits >> 16) & 1);
-  return static_cast<uint16_t>(bits >> 16);
-}
-inline float fromBF16(uint16_t half) {
-  uint32_t bits = static_cast<uint32_t>(half) << 16;
-  float value;
-  std::memcpy(&value, &bits, 4);
-  return value;
-}
+using test::fromBF16;
+using test::toBF16;
 
 /// What a kernel reads or writes: numbers of an Element, or i32.
 class Tensor {

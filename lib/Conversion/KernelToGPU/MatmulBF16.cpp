@@ -262,21 +262,13 @@ static void stageSums(KernelBuilder &kb, const MatmulTiles &tiles,
 
 void tessera::kernels::emitMatmulBF16(KernelBuilder &kb,
                                       const MatmulTiles &tiles) {
-  const MatmulSpec &spec = tiles.spec;
   const MatmulConfig &config = tiles.config;
   auto [tileM, tileN] = tilePosition(kb, tiles);
   kb.at("operands");
   Value tileRow = kb.mul(tileM, config.blockM);
   Value tileCol = kb.mul(tileN, config.blockN);
   Value memory = kb.dynamicShared();
-  Operand aSource(kb, kb.arg(0), tileRow, spec.m, spec.k, config.blockM,
-                  config.blockK, /*kInRows=*/false, 2);
-  Operand bSource =
-      spec.weightOutIn
-          ? Operand(kb, kb.arg(1), tileCol, spec.n, spec.k, config.blockN,
-                    config.blockK, /*kInRows=*/false, 2)
-          : Operand(kb, kb.arg(1), tileCol, spec.n, spec.k, config.blockK,
-                    config.blockN, /*kInRows=*/true, 2);
+  auto [aSource, bSource] = matmulOperands(kb, tiles, tileRow, tileCol, 2);
   StagedTile a(kb, aSource, 0), b(kb, bSource, tiles.aBytes);
   WarpTile warp(kb, tiles, a, b);
   int64_t stageBytes = tiles.aBytes + tiles.bBytes;

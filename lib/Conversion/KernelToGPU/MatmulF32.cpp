@@ -171,12 +171,7 @@ void tessera::kernels::emitMatmulF32(KernelBuilder &kb,
   Value tileCol = kb.mul(tileN, config.blockN);
   Value memory = kb.dynamicShared();
   bool kInRows = !spec.weightOutIn;
-  Operand aSource(kb, kb.arg(0), tileRow, spec.m, spec.k, config.blockM,
-                  config.blockK, /*kInRows=*/false, 4);
-  Operand bSource = kInRows ? Operand(kb, kb.arg(1), tileCol, spec.n, spec.k,
-                                      config.blockK, config.blockN, true, 4)
-                            : Operand(kb, kb.arg(1), tileCol, spec.n, spec.k,
-                                      config.blockN, config.blockK, false, 4);
+  auto [aSource, bSource] = matmulOperands(kb, tiles, tileRow, tileCol, 4);
   TransposedTile a(kb, aSource, false, 0);
   TransposedTile b(kb, bSource, kInRows, tiles.aBytes);
   ThreadTile thread(kb, tiles);

@@ -55,6 +55,20 @@ tessera::kernels::tilePosition(KernelBuilder &kb, const MatmulTiles &tiles) {
 // Operands
 //===----------------------------------------------------------------------===//
 
+std::pair<Operand, Operand>
+tessera::kernels::matmulOperands(KernelBuilder &kb, const MatmulTiles &tiles,
+                        Value tileRow, Value tileCol, int64_t elementBytes) {
+  const MatmulSpec &spec = tiles.spec;
+  const MatmulConfig &config = tiles.config;
+  Operand a(kb, kb.arg(0), tileRow, spec.m, spec.k, config.blockM,
+            config.blockK, /*kInRows=*/false, elementBytes);
+  bool kInRows = !spec.weightOutIn;
+  Operand b(kb, kb.arg(1), tileCol, spec.n, spec.k,
+            kInRows ? config.blockK : config.blockN,
+            kInRows ? config.blockN : config.blockK, kInRows, elementBytes);
+  return {a, b};
+}
+
 Operand::Operand(KernelBuilder &kb, Value memref, Value start, int64_t extent,
                  int64_t k, int64_t rows, int64_t cols, bool kInRows,
                  int64_t elementBytes)

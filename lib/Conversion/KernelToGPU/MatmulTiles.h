@@ -77,6 +77,11 @@ private:
   bool kInRows, clamp;
 };
 
+/// The block's tiles of a [m, k] and of the weight, in that order.
+std::pair<Operand, Operand>
+matmulOperands(KernelBuilder &kb, const MatmulTiles &tiles, mlir::Value tileRow,
+               mlir::Value tileCol, int64_t elementBytes);
+
 /// Writes the block's tile of results. `stage(slab, staging)` has to store the
 /// f32 sums of the slab into shared memory at `staging`: row
 /// `warpRow * slabRows() + i`, i < slabRows(), holds row

@@ -11,6 +11,7 @@
 
 #include "tessera/Conversion/KernelToGPU/KernelSpec.h"
 #include "tessera/Target/KernelHarness.h"
+#include "test/Support/BFloat16.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/Builders.h"
@@ -27,21 +28,8 @@
 
 namespace tessera::kernels::test {
 
-/// Round to nearest even, as IEEE 754 narrows; NaN stays NaN.
-inline uint16_t toBF16(float value) {
-  uint32_t bits;
-  std::memcpy(&bits, &value, 4);
-  if (std::isnan(value))
-    return static_cast<uint16_t>((bits >> 16) | 0x40);
-  bits += 0x7fff + ((bits >> 16) & 1);
-  return static_cast<uint16_t>(bits >> 16);
-}
-inline float fromBF16(uint16_t half) {
-  uint32_t bits = static_cast<uint32_t>(half) << 16;
-  float value;
-  std::memcpy(&value, &bits, 4);
-  return value;
-}
+using tessera::test::fromBF16;
+using tessera::test::toBF16;
 
 /// A tensor in the element type of the kernel, with its values as doubles.
 class Buffer {
@@ -86,10 +74,9 @@ private:
 };
 
 /// Compiles the kernel that `emit` appends to a gpu.module.
-inline std::unique_ptr<KernelHarness>
-compileKernel(llvm::function_ref<void(mlir::OpBuilder &, mlir::gpu::GPUModuleOp)>
-                  emit,
-              bool instrument = true) {
+inline std::unique_ptr<KernelHarness> compileKernel(
+    llvm::function_ref<void(mlir::OpBuilder &, mlir::gpu::GPUModuleOp)> emit,
+    bool instrument = true) {
   static mlir::MLIRContext context(KernelHarness::registry());
   context.loadAllAvailableDialects();
   mlir::OpBuilder builder(&context);
@@ -122,8 +109,8 @@ template <typename Spec>
 void runSpec(const Spec &spec, std::vector<KernelArg> arguments) {
   std::string why;
   ASSERT_TRUE(check(spec, why)) << why;
-  auto harness =
-      compileKernel([&](mlir::OpBuilder &builder, mlir::gpu::GPUModuleOp module) {
+  auto harness = compileKernel(
+      [&](mlir::OpBuilder &builder, mlir::gpu::GPUModuleOp module) {
         build(builder, module, "k", spec);
       });
   ASSERT_TRUE(harness);
@@ -131,9 +118,9 @@ void runSpec(const Spec &spec, std::vector<KernelArg> arguments) {
     LaunchOptions options;
     options.seed = seed;
     options.check = true;
-    ASSERT_EQ(harness->launch("k", toHarness(launchShape(spec)), arguments,
-                              options),
-              "");
+    ASSERT_EQ(
+        harness->launch("k", toHarness(launchShape(spec)), arguments, options),
+        "");
   }
 }
 

@@ -1,5 +1,6 @@
 //===- NormAndElementwiseTest.cpp - norms and element-wise chains ---------===//
 #include "KernelTest.h"
+#include "test/Support/ActivationReference.h"
 
 #include "tessera/Conversion/KernelToGPU/RowKernels.h"
 
@@ -27,8 +28,9 @@ void tryNorm(NormSpec spec) {
   ASSERT_NO_FATAL_FAILURE(runSpec(spec, arguments));
 
   if (spec.hasResidual)
-    expectClose(sum, [&](size_t i) { return x[i] + residual[i]; },
-                relativeError(spec.type), 1e-6);
+    expectClose(
+        sum, [&](size_t i) { return x[i] + residual[i]; },
+        relativeError(spec.type), 1e-6);
   const Buffer &input = spec.hasResidual ? sum : x;
   std::vector<double> mean(spec.rows, 0.0), scale(spec.rows);
   for (int64_t r = 0; r < spec.rows; ++r) {
@@ -56,7 +58,10 @@ void tryNorm(NormSpec spec) {
 TEST(Norm, RmsOfAnyShape) {
   for (Element type : {Element::F32, Element::BF16})
     for (auto [rows, cols] : {std::pair<int64_t, int64_t>{1, 1},
-                              {5, 7}, {3, 64}, {9, 576}, {2, 1000}}) {
+                              {5, 7},
+                              {3, 64},
+                              {9, 576},
+                              {2, 1000}}) {
       NormSpec spec;
       spec.rows = rows, spec.cols = cols, spec.type = type;
       tryNorm(spec);
@@ -83,23 +88,6 @@ TEST(Norm, RefusesEmptyShapes) {
   EXPECT_EQ(why, "columns must be positive, got 0");
 }
 
-double activate(Activation kind, double x) {
-  switch (kind) {
-  case Activation::None:
-    return x;
-  case Activation::Gelu:
-    return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
-  case Activation::GeluTanh:
-    return 0.5 * x *
-           (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
-  case Activation::Silu:
-    return x / (1 + std::exp(-x));
-  case Activation::Relu:
-    return x > 0 ? x : 0;
-  }
-  return NAN;
-}
-
 void tryElementwise(const ElementwiseSpec &spec) {
   size_t n = spec.rows * spec.cols;
   Buffer x = Buffer::random(spec.type, n, 1, 3.0);
@@ -122,9 +110,9 @@ void tryElementwise(const ElementwiseSpec &spec) {
         double y = x[i];
         if (spec.hasBias)
           y += bias[i % spec.cols];
-        y = activate(spec.activation, y);
+        y = tessera::test::activate(spec.activation, y);
         if (spec.hasGate)
-          y *= activate(spec.gateActivation, gate[i]);
+          y *= tessera::test::activate(spec.gateActivation, gate[i]);
         return spec.hasResidual ? y + residual[i] : y;
       },
       relativeError(spec.type), 2e-6);
@@ -145,8 +133,8 @@ TEST(Elementwise, EveryPartAndActivation) {
 }
 
 TEST(Elementwise, OddAndLargeShapes) {
-  for (auto [rows, cols] : {std::pair<int64_t, int64_t>{1, 1}, {3, 13},
-                            {7, 1536}, {129, 64}}) {
+  for (auto [rows, cols] :
+       {std::pair<int64_t, int64_t>{1, 1}, {3, 13}, {7, 1536}, {129, 64}}) {
     ElementwiseSpec spec;
     spec.rows = rows, spec.cols = cols, spec.type = Element::F32;
     spec.hasResidual = true;

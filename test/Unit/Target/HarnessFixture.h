@@ -4,6 +4,7 @@
 #define TESSERA_TEST_UNIT_TARGET_HARNESSFIXTURE_H
 
 #include "tessera/Target/KernelHarness.h"
+#include "test/Support/BFloat16.h"
 
 #include "mlir/Parser/Parser.h"
 
@@ -45,20 +46,6 @@ inline std::vector<float> randomFloats(size_t n, unsigned seed,
 /// |a - b| <= tolerance * max(1, |b|), and false if either is NaN.
 inline bool near(double a, double b, double tolerance) {
   return std::fabs(a - b) <= tolerance * std::max(1.0, std::fabs(b));
-}
-
-/// Nearest bf16, ties to even, of a finite float.
-inline uint16_t toBF16(float value) {
-  uint32_t bits;
-  std::memcpy(&bits, &value, 4);
-  return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
-}
-
-inline float fromBF16(uint16_t half) {
-  uint32_t bits = static_cast<uint32_t>(half) << 16;
-  float value;
-  std::memcpy(&value, &bits, 4);
-  return value;
 }
 
 } // namespace tessera::test
