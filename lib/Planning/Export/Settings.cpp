@@ -14,27 +14,31 @@ using namespace llvm;
 using namespace tessera;
 using namespace tessera::exports;
 
-/// The parsers of YAML and JSON recurse; their files nest a few levels.
+/// The parsers of YAML and JSON recurse; their files nest a few levels. YAML
+/// nests by brackets, by indentation and by "- - -" or "? ? ?" on one line.
 static Error checkNesting(StringRef text, StringRef where) {
-  constexpr int kDeepest = 256;
-  int depth = 0, line = 1, dashes = 0;
-  bool atStart = true; // a YAML list may nest by "- - -"
-  for (char c : text) {
-    if (c == '\n') {
-      ++line;
-      dashes = 0;
-      atStart = true;
-    } else if (c == '-') {
-      dashes += atStart;
-    } else if (c != ' ') {
-      atStart = false;
+  constexpr int kDeepest = 256, kWidest = 1024;
+  int depth = 0, line = 1;
+  auto refuse = [&] {
+    return makeError(where + ":" + Twine(line) +
+                     ": lists are nested more than " + Twine(kDeepest) +
+                     " deep");
+  };
+  for (; !text.empty(); ++line) {
+    StringRef rest;
+    std::tie(rest, text) = text.split('\n');
+    if (rest.find_first_not_of(' ') >= kWidest && rest.size() > kWidest)
+      return refuse();
+    int marks = 0;
+    for (size_t i = 0; i < rest.size(); ++i) {
+      char c = rest[i];
+      depth += (c == '[' || c == '{') - (c == ']' || c == '}');
+      depth = std::max(depth, 0);
+      char next = i + 1 < rest.size() ? rest[i + 1] : ' ';
+      marks += (c == '-' || c == '?') && isSpace(next);
+      if (depth + marks > kDeepest)
+        return refuse();
     }
-    depth += (c == '[' || c == '{') - (c == ']' || c == '}');
-    depth = std::max(depth, 0);
-    if (depth + dashes > kDeepest)
-      return makeError(where + ":" + Twine(line) +
-                       ": lists are nested more than " + Twine(kDeepest) +
-                       " deep");
   }
   return Error::success();
 }

@@ -158,6 +158,17 @@ TEST(ExportErrors, DeepNesting) {
     dashes += "- ";
   EXPECT_EQ(refusal("a:\n " + dashes + "1\n", "n.yaml"),
             "n.yaml:2: lists are nested more than 256 deep");
+  EXPECT_EQ(refusal("a: " + dashes + "1\n", "n.yaml"),
+            "n.yaml:1: lists are nested more than 256 deep");
+  std::string questions, steps;
+  for (int i = 0; i < 100000; ++i)
+    questions += "? ";
+  EXPECT_EQ(refusal("a:\n " + questions + "1\n", "n.yaml"),
+            "n.yaml:2: lists are nested more than 256 deep");
+  for (int i = 0; i < 1100; ++i)
+    steps += std::string(i, ' ') + "a:\n";
+  EXPECT_EQ(refusal(steps, "n.yaml"),
+            "n.yaml:1025: lists are nested more than 256 deep");
 }
 
 // Files for the Hugging Face Trainer leave numbers to it.
