@@ -74,7 +74,13 @@ struct Framework {
 
   // Recomputation.
   ValueSet recompute = kAny;
-  bool someLayers = true; ///< only the first layers of each chunk
+  /// Which layers of each chunk may be recomputed where not all are.
+  enum class Layers : uint8_t {
+    All,   ///< none but all
+    Every, ///< each second, third, ...
+    First, ///< as many as the user says
+  };
+  Layers layers = Layers::First;
 
   /// Matrix products in 8 bits.
   bool fp8 = true;
@@ -100,6 +106,10 @@ struct Obstacle {
   std::string reason;    ///< "Megatron-FSDP goes without pipeline stages"
   std::string nearest;   ///< "zero=1"
 };
+
+/// Is k the number of each n-th layer (n above 1) in chunks of `least` to
+/// `most` layers? Returns n, or 0.
+int everyNth(int k, int least, int most);
 
 /// What of a layout is judged. Each part depends on the mesh and itself alone.
 enum class LayoutPart : uint8_t {

@@ -16,6 +16,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Format.h"
+#include "tessera/Planning/Framework.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -88,6 +89,52 @@ static void writePipeline(const ExportInput &input, Settings &out) {
   set("pipeline_parallel_last_stage_less_layers", 0);
 }
 
+/// The n for which each n-th layer of a chunk are the layout's
+/// recompute-layers; 0 where all are, or the number of layers is not known.
+static int everyNthOf(const Layout &l, int64_t layers) {
+  SmallVector<int, 8> chunks = l.chunkLayers;
+  if (chunks.empty() && layers > 0)
+    chunks = {int(layers / (l.pp * l.vpp)),
+              int((layers + l.pp * l.vpp - 1) / (l.pp * l.vpp))};
+  return chunks.empty() ? 0
+                        : everyNth(l.recomputeLayers, *min_element(chunks),
+                                   *max_element(chunks));
+}
+
+static void readRecompute(SettingsReader &r, int64_t layers,
+                          FrameworkRun &run) {
+  Layout &l = run.layout;
+  const std::string key = "activation_checkpoint.selective_ac_option";
+  static constexpr StringLiteral kModes[] = {"none", "selective", "full"};
+  size_t mode = r.choice("activation_checkpoint.mode", kModes).value_or(1);
+  std::string option = r.text(key).value_or("2");
+  l.recompute = static_cast<RecomputeKind>(mode);
+  if (r.failed() || l.recompute != RecomputeKind::Selective || option == "op")
+    return;
+  int n = 0;
+  if (StringRef(option).getAsInteger(10, n) || n < 1)
+    return r.fail(key,
+                  "must be 'op' or a number of layers, got '" + option + "'");
+  if (layers == 0 && l.chunkLayers.empty()) {
+    run.notes.push_back("recomputing every layer number divisible by " +
+                        option +
+                        " is read as selective recomputation; the "
+                        "number of layers would say how many");
+    return;
+  }
+  int64_t chunks = int64_t(l.pp) * l.vpp;
+  int64_t most = l.chunkLayers.empty() ? (layers + chunks - 1) / chunks
+                                       : *max_element(l.chunkLayers);
+  int64_t least =
+      l.chunkLayers.empty() ? layers / chunks : *min_element(l.chunkLayers);
+  l.recompute = most < n ? RecomputeKind::None : RecomputeKind::Full;
+  l.recomputeLayers = n == 1 ? 0 : int(most / n);
+  if (least / n != most / n)
+    run.notes.push_back("recomputing every layer number divisible by " +
+                        option + " is read as " + std::to_string(most / n) +
+                        " layers of each chunk, the shorter ones have fewer");
+}
+
 static void write(const ExportInput &input, Settings &out) {
   const Layout &l = input.layout;
   auto set = [&](StringRef key, json::Value value) {
@@ -122,9 +169,15 @@ static void write(const ExportInput &input, Settings &out) {
     set("expert_parallel_comm_backend",
         l.dispatcher == DispatcherKind::Fused ? "deepep" : "standard");
   }
-  put(out, "activation_checkpoint.mode", nameOf(l.recompute));
-  if (l.recompute == RecomputeKind::Selective)
-    put(out, "activation_checkpoint.selective_ac_option", "op");
+  // Each n-th layer of a model part is a selective mode, too.
+  int nth =
+      l.recompute == RecomputeKind::Full ? everyNthOf(l, input.layers) : 0;
+  bool selective = l.recompute == RecomputeKind::Selective || nth > 0;
+  put(out, "activation_checkpoint.mode",
+      selective ? "selective" : nameOf(l.recompute));
+  if (selective)
+    put(out, "activation_checkpoint.selective_ac_option",
+        nth > 0 ? std::to_string(nth) : "op");
 }
 
 /// Layers of each stage as the modules' names say.
@@ -303,14 +356,7 @@ static void read(SettingsReader &r, const FrameworkReadOptions &options,
   readPipeline(r, options.layers, run);
   readDataParallel(r, options, run);
   readBatch(r, run);
-  static constexpr StringLiteral kModes[] = {"none", "selective", "full"};
-  size_t mode = r.choice("activation_checkpoint.mode", kModes).value_or(1);
-  l.recompute = static_cast<RecomputeKind>(mode);
-  std::string option =
-      r.text("activation_checkpoint.selective_ac_option").value_or("2");
-  if (l.recompute == RecomputeKind::Selective && option != "op")
-    run.notes.push_back("recomputing every layer number divisible by " +
-                        option + " is read as selective recomputation");
+  readRecompute(r, options.layers, run);
   r.ignore({"parallelism.enable_compiled_autograd",
             "parallelism.disable_loss_parallel",
             "parallelism.pipeline_parallel_schedule_csv",
@@ -325,6 +371,8 @@ static bool recognises(ArrayRef<Setting> settings) {
 }
 
 static StringRef whyNot(StringRef field, const Layout &) {
+  if (field == "recompute-layers")
+    return "each n-th layer of a stage needs the number of layers (--model)";
   if (field == "vpp" || field == "layers")
     return "stages other than the schedule's usual ones need the number of "
            "layers (--model)";

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "tessera/Planning/Framework.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/Twine.h"
@@ -382,13 +383,45 @@ private:
             [&] { l.recompute = RecomputeKind::Full; }, kind))
       return false;
     bool some = l.recompute == RecomputeKind::Full && l.recomputeLayers > 0;
-    return !some || f.someLayers ||
+    using Layers = Framework::Layers;
+    return !some || f.layers == Layers::First ||
+           (f.layers == Layers::Every && isEvery(l.recomputeLayers)) ||
            refuse(
                "recompute-layers",
                [&] { return is("recompute-layers", l.recomputeLayers); },
-               [&] { return has(" recomputes all layers or none"); },
-               [&] { l.recomputeLayers = 0; },
-               [&] { return std::string("all layers"); });
+               [&] {
+                 return has(f.layers == Layers::Every
+                                ? " recomputes each second, third, ... layer "
+                                  "of a chunk"
+                                : " recomputes all layers or none");
+               },
+               [&] {
+                 // More before all.
+                 int most = mostLayers();
+                 do
+                   ++l.recomputeLayers;
+                 while (l.recomputeLayers < most &&
+                        !isEvery(l.recomputeLayers));
+                 if (f.layers == Layers::All || l.recomputeLayers >= most)
+                   l.recomputeLayers = 0;
+               },
+               [&] {
+                 return l.recomputeLayers
+                            ? is("recompute-layers", l.recomputeLayers)
+                            : std::string("all layers");
+               });
+  }
+
+  int chunks() const { return l.pp * l.vpp; }
+  int mostLayers() const {
+    return l.chunkLayers.empty() ? int((model.layers + chunks() - 1) / chunks())
+                                 : *llvm::max_element(l.chunkLayers);
+  }
+  /// Also where the number of layers is not known.
+  bool isEvery(int k) const {
+    int least = l.chunkLayers.empty() ? int(model.layers / chunks())
+                                      : *llvm::min_element(l.chunkLayers);
+    return mostLayers() == 0 || everyNth(k, least, mostLayers()) > 0;
   }
 
   const FrameworkModel &model;
@@ -396,6 +429,13 @@ private:
   bool experts;
 };
 } // namespace
+
+int tessera::everyNth(int k, int least, int most) {
+  // The largest n that gives k of the shortest chunk gives fewest of the
+  // longest.
+  int n = k > 0 ? least / k : 0;
+  return n > 1 && most / n == k ? n : 0;
+}
 
 bool tessera::runs(const Framework &f, const Layout &l, const FrameworkModel &m,
                    LayoutPart part) {
@@ -509,7 +549,9 @@ std::vector<std::string> tessera::limitsOf(const Framework &f, bool experts) {
       out.push_back("etp other than tp");
   }
   without(f.recompute, namesOf<RecomputeKind>(~f.recompute, 3), "recompute");
-  if (!f.someLayers)
-    out.push_back("recompute-layers");
+  if (f.layers != Framework::Layers::First)
+    out.push_back(f.layers == Framework::Layers::All
+                      ? "recompute-layers"
+                      : "recompute-layers but each n-th");
   return out;
 }

@@ -29,7 +29,9 @@
 // TorchTitan (0.1 and 0.2): torchtitan/config/job_config.py,
 //   distributed/pipeline.py; pytorch (2.8) distributed/pipelining/schedules.py
 //   (PipelineScheduleMulti wants two stages or more on a rank) and stage.py
-//   (backward_maybe_with_nosync: gradients whole until the last microbatch).
+//   (backward_maybe_with_nosync: gradients whole until the last microbatch),
+//   distributed/activation_checkpoint.py (selective_ac_option "op" or each n-th
+//   layer of a model part).
 // nanotron (commit 19f88fbe): src/nanotron/config/parallelism_config.py,
 //   config.py (zero_stage 0 or 1), models/base.py (blocks go to stages by their
 //   cost), parallel/context.py.
@@ -89,7 +91,7 @@ static Framework megatron2021() {
   f.title = "Megatron-LM of 2021";
   f.sequence = Framework::Sequence::Never;
   f.recompute = kWholeLayers;
-  f.someLayers = false;
+  f.layers = Framework::Layers::All;
   return f;
 }
 
@@ -110,7 +112,7 @@ static Framework deepspeed() {
   f.expertSplit = Framework::ExpertSplit::WholeOrTensor;
   f.dispatchers = only(DispatcherKind::AllToAll);
   f.recompute = kWholeLayers;
-  f.someLayers = false;
+  f.layers = Framework::Layers::All;
   f.fp8 = false;
   return f;
 }
@@ -154,7 +156,7 @@ static Framework accelerate() {
   f.stages = false;
   f.experts = false;
   f.recompute = kWholeLayers;
-  f.someLayers = false;
+  f.layers = Framework::Layers::All;
   return f;
 }
 
@@ -172,7 +174,7 @@ static Framework torchtitan() {
   f.zeroBubbleVirtual = true;
   f.expertSplit = Framework::ExpertSplit::WholeOrTensor;
   f.dispatchers = only(DispatcherKind::AllToAll, DispatcherKind::Fused);
-  f.someLayers = false;
+  f.layers = Framework::Layers::Every; // selective_ac_option = "2"
   return f;
 }
 
@@ -190,7 +192,7 @@ static Framework nanotron() {
   f.expertSplit = Framework::ExpertSplit::Whole;
   f.dispatchers = only(DispatcherKind::AllToAll);
   f.recompute = kWholeLayers;
-  f.someLayers = false;
+  f.layers = Framework::Layers::All;
   f.fp8 = false;
   return f;
 }

@@ -195,7 +195,8 @@ bool tessera::forEachFamily(MeshCache &cache, const InnerChoices &choices,
           int chunks = l.pp * l.vpp;
           l.chunkLayers = cache.balanced(l, chunks);
           int layers = cache.outline(l).layers;
-          if (l.chunkLayers != evenChunks(layers, chunks) && !visit(l))
+          if (l.chunkLayers != evenChunks(layers, chunks) &&
+              choices.allowsPartial(l, l.recomputeLayers) && !visit(l))
             return false;
         }
   return true;
@@ -212,7 +213,7 @@ bool tessera::forEachLayout(MeshCache &cache, const InnerChoices &choices,
                     : 0;
     Layout l = family;
     for (l.recomputeLayers = 1; l.recomputeLayers <= limit; ++l.recomputeLayers)
-      if (!visit(l))
+      if (choices.allowsPartial(l, l.recomputeLayers) && !visit(l))
         return false;
     return true;
   });

@@ -364,11 +364,19 @@ private:
       (fits(l, false) ? high : low) = l.recomputeLayers;
     }
     certificate.memoryCut += low;
-    // Zero-bubble schedules decide by the times which pass comes next.
-    int last = family.schedule == ScheduleKind::ZeroBubble ? limit + 1 : high;
-    certificate.dominated += limit + 1 - last;
-    for (int n = high; n <= last; ++n) {
+    // The least that the stack can say; zero-bubble schedules decide by the
+    // times which pass comes next, so there all that fit are of interest.
+    bool all = family.schedule == ScheduleKind::ZeroBubble;
+    bool done = false;
+    for (int n = high; n <= limit + 1; ++n) {
       l.recomputeLayers = n > limit ? 0 : n;
+      if (!choices.allowsPartial(l, l.recomputeLayers))
+        continue;
+      if (done && !all) {
+        ++certificate.dominated;
+        continue;
+      }
+      done = true;
       double bound = layoutBound(cache.times(l), cache.outline(l), l, p);
       if (canEnter(bound, l))
         push(bound, Node::Leaf, l);

@@ -1,6 +1,7 @@
 //===- Space.cpp - walking the layouts ------------------------------------===//
 #include "Space.h"
 #include "Legal.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 
 using namespace llvm;
@@ -166,8 +167,31 @@ int InnerChoices::partialLimit(RecomputeKind kind, int vpp) const {
 }
 
 int64_t InnerChoices::partialCount(RecomputeKind kind, int vpp) const {
-  int64_t limit = partialLimit(kind, vpp);
-  return partialFixed < 0 ? limit + 1 : int64_t(partialFixed <= limit);
+  int limit = partialLimit(kind, vpp);
+  int64_t chunks = int64_t(stages) * vpp;
+  auto allows = [&](int64_t k) {
+    return k <= limit &&
+           (k == 0 || !everyNth ||
+            tessera::everyNth(int(k), int(layers / chunks), limit + 1) > 0);
+  };
+  if (partialFixed >= 0)
+    return allows(partialFixed);
+  int64_t ways = 0;
+  for (int k = 0; k <= limit; ++k)
+    ways += allows(k);
+  return ways;
+}
+
+bool InnerChoices::allowsPartial(const Layout &l, int k) const {
+  if (k == 0 || !everyNth)
+    return true;
+  int64_t chunks = int64_t(l.pp) * l.vpp;
+  int least = int(layers / chunks), most = int((layers + chunks - 1) / chunks);
+  if (!l.chunkLayers.empty()) {
+    least = *llvm::min_element(l.chunkLayers);
+    most = *llvm::max_element(l.chunkLayers);
+  }
+  return tessera::everyNth(k, least, most) > 0;
 }
 
 int64_t InnerChoices::count() const {
@@ -206,7 +230,10 @@ InnerChoices tessera::innerChoices(const PlanProblem &p,
   c.layers = p.shape.layers;
   c.stages = l.pp;
   c.partialFixed = fixed.get(Choice::RecomputeLayers).value_or(-1);
-  if (p.framework && !p.framework->someLayers) {
+  using Layers = Framework::Layers;
+  Layers which = p.framework ? p.framework->layers : Layers::First;
+  c.everyNth = which == Layers::Every;
+  if (which == Layers::All) {
     if (c.partialFixed > 0)
       return c;
     c.partialFixed = 0;

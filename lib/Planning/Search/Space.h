@@ -41,12 +41,16 @@ struct InnerChoices {
   int stages = 1;
   /// recompute-layers if the user fixed it, else -1.
   int64_t partialFixed = -1;
+  /// Some of a chunk's layers are each second, each third, ... of them.
+  bool everyNth = false;
 
   /// One less than the layers of the longest even chunk; 0 where recomputation
   /// is not full.
   int partialLimit(RecomputeKind kind, int vpp) const;
   /// Numbers of layers that `kind` may be limited to, "all" counted as one.
   int64_t partialCount(RecomputeKind kind, int vpp) const;
+  /// May `layout` recompute k layers of each chunk?
+  bool allowsPartial(const Layout &layout, int k) const;
   /// Combinations, a partition that turns out to be the even one included.
   int64_t count() const;
 };

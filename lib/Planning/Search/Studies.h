@@ -32,8 +32,8 @@ struct Sensitivity {
 std::vector<Sensitivity> sensitivity(const PlanProblem &problem,
                                      const PlanResult &result);
 
-/// What the limits of the stack cost on the meshes of the table: the best layout
-/// without them, and what of it the stack cannot run.
+/// What the limits of the stack cost on the meshes of the table: the best
+/// layout without them, and what of it the stack cannot run.
 struct BeyondStack {
   std::optional<Candidate> best; ///< none: nothing beyond them is faster
   std::vector<Obstacle> obstacles;

@@ -95,10 +95,19 @@ TEST(Framework, TorchTitan) {
   EXPECT_EQ(against("torchtitan", "dp=4,tp=4,sp,ep=2,etp=2", {24, true}),
             "etp=2 with tp=4 (TorchTitan splits experts over all "
             "tensor-parallel ranks or none; nearest: etp=1)");
-  EXPECT_EQ(
-      against("torchtitan", "dp=8,recompute=full,recompute-layers=2"),
-      "recompute-layers=2 (TorchTitan recomputes all layers or none; nearest: "
-      "all layers)");
+  // Each second of 24 layers, each third, each twelfth; never seven.
+  for (const char *fine : {"12", "8", "2"})
+    EXPECT_EQ(
+        against("torchtitan",
+                std::string("dp=8,recompute=full,recompute-layers=") + fine),
+        "")
+        << fine;
+  EXPECT_EQ(against("torchtitan", "dp=8,recompute=full,recompute-layers=7"),
+            "recompute-layers=7 (TorchTitan recomputes each second, third, ... "
+            "layer of a chunk; nearest: recompute-layers=8)");
+  EXPECT_EQ(against("torchtitan", "dp=8,recompute=full,recompute-layers=13"),
+            "recompute-layers=13 (TorchTitan recomputes each second, third, "
+            "... layer of a chunk; nearest: all layers)");
 }
 
 TEST(Framework, OthersOfFSDPAndNanotron) {
@@ -114,6 +123,22 @@ TEST(Framework, OthersOfFSDPAndNanotron) {
             "nearest: zero=1); recompute=selective (nanotron recomputes whole "
             "layers or nothing; nearest: recompute=full)");
   EXPECT_EQ(against("nanotron", "dp=2,pp=5,schedule=gpipe"), "");
+}
+
+TEST(Framework, EachNthLayer) {
+  for (int least = 1; least < 30; ++least)
+    for (int most : {least, least + 1, least + 3})
+      for (int k = 0; k <= most; ++k) {
+        bool any = false;
+        for (int n = 2; n <= most; ++n)
+          any |= k > 0 && least / n == k && most / n == k;
+        int n = everyNth(k, least, most);
+        EXPECT_EQ(n > 1, any) << least << " " << most << " " << k;
+        if (n) {
+          EXPECT_EQ(least / n, k);
+          EXPECT_EQ(most / n, k);
+        }
+      }
 }
 
 TEST(Framework, DependentFieldsHaveTheReasonOfTheOther) {
