@@ -15,6 +15,13 @@ Every source weighs the same. The loss is robust (Cauchy), so that a few odd
 rows do not bend the fit.
 
   fit_cost_model.py --out data/cost_model_constants.json   fit to all sources
+  fit_cost_model.py --validate data/cost_model_constants.json
+                                 write what the plan says to expect of its step
+                                 times into that file, under "validation": the
+                                 errors on all measured runs by chip and
+                                 software, and those of each half's constants on
+                                 the other half. Needed after every fit; fits
+                                 nothing itself
   fit_cost_model.py --held-out   report each source predicted without itself,
                                  and each half of the sources by the other
 """
@@ -441,9 +448,12 @@ def held_out(fit, full, folder):
 
 def write(path, tree, x, chosen):
     sources = {r["source"] for r, c in zip(tree.runs, chosen) if c}
+    save(path, rounded(tree.constants(x, sources=sources)))
+
+
+def save(path, constants):
     with open(path, "w", encoding="utf-8") as f:
-        json.dump(rounded(tree.constants(x, sources=sources)), f, indent=1,
-                  sort_keys=True)
+        json.dump(constants, f, indent=1, sort_keys=True)
         f.write("\n")
 
 
@@ -453,6 +463,59 @@ def rounded(v):
     return float(f"{v:.3g}") if isinstance(v, float) else v
 
 
+def error_summary(runs):
+    """Quantiles of the absolute error, each source weighing the same."""
+    error = np.array([abs(r["predicted"] / r["measured"] - 1) for r in runs])
+    sources = np.array([r["source"] for r in runs])
+    weights = np.zeros(len(runs))
+    for s in set(sources):
+        weights[sources == s] = 1.0 / (sources == s).sum()
+    return {"runs": len(runs),
+            "median": float(quantile(error, weights, 0.5)),
+            "p90": float(quantile(error, weights, 0.9))}
+
+
+def predicted_runs(command, constants, points):
+    """Complete measured runs of all files, predicted with a file of constants."""
+    runs = []
+    for file in points:
+        answer = subprocess.run(
+            command + ["validate", file, "--constants", constants, "--json"],
+            capture_output=True, text=True, check=False)
+        if answer.returncode:
+            sys.exit(answer.stderr)
+        runs += [r for r in json.loads(answer.stdout)["runs"]
+                 if "measured" in r and r["complete"]]
+    return runs
+
+
+def fitted_sources(path):
+    with open(path, encoding="utf-8") as f:
+        return set(json.load(f)["measured"]["sources"])
+
+
+def validate(command, path, points, halves):
+    """Writes the field "validation" of the constants in `path`: their errors by
+    chip and software; and held out, the errors of each half's constants on the
+    sources of the other half."""
+    pairs = {}
+    for r in predicted_runs(command, path, points):
+        pairs.setdefault((r["chip"], r["stack"]), []).append(r)
+    table = {}
+    for (chip, stack), members in pairs.items():
+        table.setdefault(chip, {})[stack] = error_summary(members)
+    held = []
+    for half in halves:
+        fitted = fitted_sources(half)
+        held += [r for r in predicted_runs(command, half, points)
+                 if r["source"] not in fitted]
+    with open(path, encoding="utf-8") as f:
+        constants = json.load(f)
+    constants["validation"] = rounded(
+        {"runs": table, "held_out": error_summary(held)})
+    save(path, constants)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tessera", default="build/bin/tessera")
@@ -460,6 +523,10 @@ def main():
     parser.add_argument("--points", nargs="+", default=[
         folder + name for name in ("points.csv", "further.csv",
                                    "completed.csv")])
+    parser.add_argument("--validate", metavar="FILE",
+                        help="write the errors of these constants into it")
+    parser.add_argument("--validate-halves", nargs="+", default=[
+        folder + name for name in ("half_a.json", "half_b.json")])
     parser.add_argument("--out")
     parser.add_argument("--held-out", action="store_true",
                         help="also fit without each source and each half")
@@ -471,6 +538,9 @@ def main():
     parser.add_argument("--leaf", type=float, default=0.6)
     parser.add_argument("--per-source", type=int, default=60)
     args = parser.parse_args()
+    if args.validate:
+        return validate(args.tessera.split(), args.validate, args.points,
+                        args.validate_halves)
     predictor = Predictor(args.tessera.split(), read_rows(args.points),
                           args.per_source)
     tree = Tree(predictor, args.family, args.leaf)

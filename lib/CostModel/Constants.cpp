@@ -1,6 +1,7 @@
 //===- Constants.cpp - reading the fitted numbers -------------------------===//
 #include "tessera/CostModel/Constants.h"
 #include "lib/CostModel/DefaultConstants.inc"
+#include "lib/CostModel/DefaultText.h"
 #include "tessera/Support/Suggest.h"
 
 using namespace llvm;
@@ -127,6 +128,7 @@ Expected<CostConstants> tessera::readConstants(const json::Value &value,
     return root.takeError();
   CostConstants constants;
   root->note("comment");
+  root->note("validation"); // Validation.cpp reads it
   if (Error e = readTable(*root, "chips", chipFields(), constants.chips))
     return e;
   if (Error e = readTable(*root, "stacks", stackFields(), constants.stacks))
@@ -171,14 +173,22 @@ json::Value tessera::toJson(const CostConstants &constants) {
                       {"measured", std::move(measured)}};
 }
 
+const json::Value &tessera::defaultConstantsJson() {
+  static const json::Value value = [] {
+    // The file is part of the build; a test reads it, so it parses.
+    Expected<json::Value> parsed =
+        parseJson(kDefaultConstants, "cost_model_constants.json");
+    if (!parsed)
+      report_fatal_error(parsed.takeError());
+    return std::move(*parsed);
+  }();
+  return value;
+}
+
 const CostConstants &tessera::defaultConstants() {
   static const CostConstants constants = [] {
-    // The file is part of the build; a test reads it, so it parses.
-    Expected<json::Value> value =
-        parseJson(kDefaultConstants, "cost_model_constants.json");
     Expected<CostConstants> read =
-        value ? readConstants(*value, "cost_model_constants.json")
-              : Expected<CostConstants>(value.takeError());
+        readConstants(defaultConstantsJson(), "cost_model_constants.json");
     if (!read)
       report_fatal_error(read.takeError());
     return *read;

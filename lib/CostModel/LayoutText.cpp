@@ -215,8 +215,15 @@ static Error checkProduct(const Layout &l) {
 Error tessera::parseLayoutEntries(StringRef text, Layout &layout,
                                   SmallVectorImpl<StringRef> *given) {
   SmallVector<StringRef> seen;
+  StringRef whole = text;
   while (true) {
-    text = text.ltrim(", \t\n");
+    // One comma, or none, between two entries.
+    text = text.ltrim(" \t\n");
+    bool comma = text.consume_front(",");
+    text = text.ltrim(" \t\n");
+    if (comma && (seen.empty() || text.empty() || text.starts_with(",")))
+      return makeError("layout: an entry is missing beside a comma of '" +
+                       whole + "'");
     if (text.empty())
       break;
     StringRef entry = text.take_until(

@@ -115,12 +115,12 @@ void tessera::printChips(raw_ostream &os) {
   using Align = TextTable::Align;
   TextTable t;
   t.column("chip", Align::Left, /*mayShrink=*/false)
-      .column("BF16 TFLOP/s")
+      .column("BF16\nTFLOP/s")
       .column("FP8")
       .column("FP4")
       .column("GiB")
       .column("GB/s")
-      .column("NVLink GB/s")
+      .column("NVLink\nGB/s")
       .column("domain")
       .column("NICs")
       .column("Gb/s")

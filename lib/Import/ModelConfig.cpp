@@ -391,18 +391,52 @@ tessera::parseModelConfig(const llvm::json::Value &json, StringRef path) {
   return config;
 }
 
+/// Letters and digits alone, in lower case.
+static std::string plainName(StringRef name) {
+  std::string plain;
+  for (char c : name)
+    if (llvm::isAlnum(c))
+      plain += llvm::toLower(c);
+  return plain;
+}
+
+/// What to give instead of a model that is not there. A name of the hub,
+/// "meta-llama/Meta-Llama-3-70B", holds that of a shipped config, spelled
+/// otherwise.
+static std::string nearestModel(StringRef path) {
+  std::vector<StringRef> names;
+  for (const ShippedModel &model : getShippedModels())
+    names.push_back(model.name);
+  auto [owner, name] = path.split('/');
+  bool isHubName =
+      !owner.empty() && !name.empty() && !name.contains('/') &&
+      llvm::all_of(
+          owner,
+          [](char c) { return llvm::isAlnum(c) || c == '-' || c == '_'; }) &&
+      !name.ends_with(".json") && !name.ends_with(".mlir");
+  if (!isHubName)
+    return didYouMean(path, names) +
+           " ('tessera models' lists those that ship)";
+  std::string wanted = plainName(name);
+  StringRef best;
+  for (StringRef known : names)
+    if (StringRef(wanted).contains(plainName(known)) &&
+        known.size() > best.size())
+      best = known;
+  return (best.empty() ? didYouMean(name, names)
+                       : ("; did you mean '" + best + "'?").str()) +
+         " (nothing is downloaded: of other models give the folder or its "
+         "config.json)";
+}
+
 llvm::Expected<std::string> tessera::findModelConfig(StringRef path) {
   llvm::sys::fs::file_status status;
   std::error_code code = llvm::sys::fs::status(path, status);
   if (code && code != std::errc::no_such_file_or_directory)
     return makeError("cannot read model '" + path + "': " + code.message());
-  if (code) {
-    std::vector<StringRef> names;
-    for (const ShippedModel &model : getShippedModels())
-      names.push_back(model.name);
+  if (code)
     return makeError("model '" + path + "' does not exist" +
-                     didYouMean(path, names));
-  }
+                     nearestModel(path));
   if (!llvm::sys::fs::is_directory(path))
     return path.str();
   llvm::SmallString<128> file(path);

@@ -24,18 +24,21 @@ int fail(llvm::Error error);
 /// Prints "error: `message`" and returns kUsageError.
 int usage(const llvm::Twine &message);
 
-/// Reads argv; --help shows the flags of `category` alone. False after an
-/// error, which has been printed: the command returns kUsageError.
-bool parseFlags(llvm::cl::OptionCategory &category, int argc, char **argv,
-                llvm::StringRef overview);
+/// Reads argv into the flags of `category`, and nothing else: LLVM's own
+/// options are none of ours. `positional` names the one argument that is no
+/// option ("MODEL"), "" if there is none. Returns the exit code where the
+/// command has ended: after an error, which has been printed, or --help.
+std::optional<int> parseFlags(llvm::cl::OptionCategory &category, int argc,
+                              char **argv, llvm::StringRef overview,
+                              llvm::StringRef positional);
+
+/// "--top", "-o"
+std::string flagText(const llvm::cl::Option &option);
+/// What badValue (Flags.h) has kept, "" if nothing.
+std::string takeFlagMistake();
 
 /// Fails where the command line names no MODEL.
 llvm::Error requireModel(llvm::StringRef model);
-
-/// Reads a count like 7B or 1e12, the value of --`flag`; an empty text leaves
-/// `out` alone.
-llvm::Error readCountFlag(llvm::StringRef flag, llvm::StringRef text,
-                          std::optional<double> &out);
 
 /// Prints each as "note: ..." to the error stream.
 void showNotes(llvm::ArrayRef<std::string> notes);

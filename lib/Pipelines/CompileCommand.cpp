@@ -1,12 +1,19 @@
 //===- CompileCommand.cpp - `tessera compile` -----------------------------===//
 #include "CommandLine.h"
+#include "CompilerChips.h"
+#include "Flags.h"
 #include "tessera/Pipelines/Commands.h"
 
 #include "tessera/Pipelines/Compile.h"
 #include "tessera/Planning/CompilerMesh.h"
+#include "tessera/Runtime/ProgramFile.h"
+#include "tessera/Support/Error.h"
+#include "tessera/Support/Printable.h"
+#include "tessera/Support/Units.h"
 #include "tessera/Target/VirtualTarget.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Process.h"
 
 using namespace llvm;
@@ -26,19 +33,19 @@ struct Flags {
       "layout", cl::cat(category), cl::value_desc("\"dp=2 tp=2 mb=1 sp\""),
       cl::desc("Instead of --mesh: a layout as tessera plan prints it; sets "
                "--sequence-parallel and, where it is not given, --batch")};
-  cl::opt<int64_t> sequence{"seq", cl::init(0), cl::cat(category),
-                            cl::desc("Tokens in a row (default: the model's)")};
-  cl::opt<int64_t> batch{"batch", cl::init(1), cl::cat(category),
-                         cl::desc("Rows of tokens, of all ranks together "
-                                  "(default 1)")};
+  SequenceFlag sequence{category, "Tokens of a sequence (default: the model's "
+                                  "positions)"};
+  WholeFlag<> batch{"batch", cl::init(1), cl::cat(category),
+                    cl::value_desc("N"),
+                    cl::desc("Sequences, of all ranks together (default: "
+                             "1)")};
   cl::opt<std::string> dtype{
       "dtype", cl::cat(category), cl::value_desc("f32|bf16"),
       cl::desc("Element type (default: the checkpoint's)")};
   cl::list<std::string> chips{
-      "chip", cl::CommaSeparated, cl::cat(category),
-      cl::value_desc("sm_80,..."),
-      cl::desc("Compute capabilities to compile for, A100 sm_80, H100 sm_90 "
-               "(default: both)")};
+      "chip", cl::CommaSeparated, cl::cat(category), cl::value_desc("NAME,..."),
+      cl::desc("Chips to compile for, by name (h100-sxm; 'tessera clusters' "
+               "lists them) or compute capability (default: sm_80,sm_90)")};
   cl::opt<std::string> sequenceParallel{
       "sequence-parallel", cl::init("auto"), cl::cat(category),
       cl::value_desc("auto|on|off"),
@@ -53,22 +60,22 @@ struct Flags {
   cl::opt<bool> instrument{
       "instrument", cl::cat(category),
       cl::desc("Virtual-GPU code that --check and --count can watch")};
-  cl::opt<std::string> output{"o", cl::cat(category), cl::value_desc("file"),
+  cl::opt<std::string> output{"o", cl::cat(category), cl::value_desc("FILE"),
                               cl::desc("Output ('-': standard output)")};
   cl::opt<std::string> emit{
       "emit", cl::cat(category), cl::value_desc("mlir|llvm|ptx|cubin|exe"),
       cl::desc("What to write (default exe, mlir with --compile-to)")};
   cl::opt<std::string> to{"compile-to", cl::cat(category),
-                          cl::value_desc("phase"),
+                          cl::value_desc("PHASE"),
                           cl::desc("Stop when this phase has ended")};
   cl::opt<std::string> from{
-      "compile-from", cl::cat(category), cl::value_desc("phase"),
+      "compile-from", cl::cat(category), cl::value_desc("PHASE"),
       cl::desc("MODEL is the .mlir file of this phase; go on behind it")};
   cl::opt<std::string> dump{"dump-phases-to", cl::cat(category),
-                            cl::value_desc("folder"),
+                            cl::value_desc("FOLDER"),
                             cl::desc("Write N.phase.mlir after every phase")};
   cl::opt<std::string> runtime{"runtime-lib", cl::cat(category),
-                               cl::value_desc("file"),
+                               cl::value_desc("FILE"),
                                cl::desc("libtessera_rt.a to link")};
   cl::opt<bool> timing{"timing", cl::cat(category),
                        cl::desc("Show the time of each phase")};
@@ -147,19 +154,37 @@ static Error readLayout(const Flags &flags, ProgramOptions &program) {
   return Error::success();
 }
 
+/// One line for a person at a terminal: what was made, and what it is good for.
+static void sayWritten(const DriverOptions &driver) {
+  bool isExecutable = driver.emit == EmitKind::Exe;
+  // Of several chips each has a file of its own name.
+  if (driver.output == "-" || driver.emit == EmitKind::Ptx ||
+      driver.emit == EmitKind::Cubin)
+    return;
+  errs() << "wrote " << printable(driver.output);
+  std::optional<rt::ProgramFacts> facts;
+  if (isExecutable)
+    facts = rt::programFacts(driver.output);
+  uint64_t bytes = 0;
+  if (facts && !sys::fs::file_size(driver.output, bytes))
+    errs() << " (" << facts->kernels << " kernels, " << facts->ranks
+           << (facts->ranks == 1 ? " rank, " : " ranks, ")
+           << formatBytes(double(bytes)) << "); run: tessera run "
+           << printable(driver.output) << " --tokens FILE";
+  errs() << "\n";
+}
+
 int tessera::compileCommand(int argc, char **argv) {
   static Flags flags;
-  if (!parseFlags(flags.category, argc, argv,
-                  "Compiles a model to a sharded executable\n"))
-    return kUsageError;
+  if (auto code = parseFlags(
+          flags.category, argc, argv,
+          "Compiles a model to a sharded executable. MODEL is a folder, a "
+          "config.json, a .mlir file or a name that 'tessera models' lists.",
+          "MODEL"))
+    return *code;
   if (flags.model.empty())
     return usage("no model to compile: give a Hugging Face folder, a "
                  "config.json or a .mlir file");
-  if (flags.sequence < 0 ||
-      (flags.sequence == 0 && flags.sequence.getNumOccurrences()))
-    return usage("--seq must be at least 1, got " + Twine(flags.sequence));
-  if (flags.batch < 1)
-    return usage("--batch must be at least 1, got " + Twine(flags.batch));
 
   DriverOptions driver;
   std::string why;
@@ -178,12 +203,19 @@ int tessera::compileCommand(int argc, char **argv) {
   program.sequenceParallel = flags.sequenceParallel;
   if (!flags.layout.empty())
     if (Error error = readLayout(flags, program))
-      return usage("--layout: " + toString(std::move(error)));
+      return usage(toString(atFlag("--layout", std::move(error))));
   program.virtualGpu = flags.virtualGpu;
   program.virtualCpu = flags.virtualCpu;
   program.instrument = flags.instrument;
-  if (!flags.chips.empty())
-    program.chips.assign(flags.chips.begin(), flags.chips.end());
+  if (!flags.chips.empty()) {
+    std::vector<std::string> notes;
+    Expected<std::vector<std::string>> chips =
+        compilerChips(std::vector<std::string>(flags.chips), notes);
+    if (!chips)
+      return usage("--chip: " + toString(chips.takeError()));
+    program.chips.assign(chips->begin(), chips->end());
+    showNotes(notes);
+  }
 
   if (!flags.to.empty()) {
     std::optional<Phase> to = parsePhase(flags.to, why);
@@ -195,8 +227,8 @@ int tessera::compileCommand(int argc, char **argv) {
   if (!flags.emit.empty()) {
     std::optional<EmitKind> kind = parseEmit(flags.emit);
     if (!kind)
-      return usage("unknown --emit '" + flags.emit +
-                   "', expected mlir, llvm, ptx, cubin or exe");
+      return usage("--emit: expected mlir, llvm, ptx, cubin or exe, got '" +
+                   flags.emit + "'");
     driver.emit = *kind;
     if (driver.to != Phase::Binary && driver.emit != EmitKind::Mlir)
       return usage("--emit=" + flags.emit +
@@ -222,5 +254,9 @@ int tessera::compileCommand(int argc, char **argv) {
   driver.runtimeArchive = flags.runtime;
   driver.timing = flags.timing;
   driver.progress = sys::Process::StandardErrIsDisplayed();
-  return compile(program, driver) ? 0 : 1;
+  if (!compile(program, driver))
+    return 1;
+  if (sys::Process::StandardErrIsDisplayed())
+    sayWritten(driver);
+  return 0;
 }

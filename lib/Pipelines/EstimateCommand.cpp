@@ -1,10 +1,12 @@
 //===- EstimateCommand.cpp - `tessera estimate` ---------------------------===//
 #include "ClusterFile.h"
 #include "CommandLine.h"
+#include "Flags.h"
 #include "ForwardEstimate.h"
 #include "tessera/Pipelines/Commands.h"
 
 #include "tessera/Forecast/GraphSource.h"
+#include "tessera/Hardware/Chip.h"
 #include "tessera/Planning/Plan.h"
 
 #include "llvm/Support/raw_ostream.h"
@@ -18,22 +20,29 @@ struct EstimateFlags {
   cl::opt<std::string> model{cl::Positional, cl::cat(category),
                              cl::desc("MODEL (or a parameter count, 6.7B)")};
   cl::opt<std::string> cluster{
-      "cluster", cl::cat(category),
-      cl::desc("A chip (a100-80g-sxm), a cluster (h100-sxm:16x8) or the JSON "
-               "or MLIR file of one")};
-  cl::opt<int64_t> sequence{"sequence", cl::init(0), cl::cat(category),
-                            cl::desc("Tokens of a sequence")};
-  cl::opt<int64_t> cacheBatch{"cache-batch", cl::init(1), cl::cat(category),
-                              cl::desc("Sequences served at once")};
-  cl::opt<std::string> tokens{"tokens", cl::cat(category),
-                              cl::desc("Training tokens (1.4T)")};
-  cl::opt<double> mfu{"mfu", cl::init(0), cl::cat(category),
-                      cl::desc("Model FLOPs utilisation (0.4)")};
-  cl::opt<std::string> gpuHours{"gpu-hours", cl::cat(category),
-                                cl::desc("GPU-hours of the training")};
-  cl::opt<double> tokensPerSecond{"tokens-per-second", cl::init(0),
-                                  cl::cat(category),
-                                  cl::desc("Of one GPU, in training")};
+      "cluster", cl::cat(category), cl::value_desc("CHIP:NODESxGPUS"),
+      cl::desc("h100-sxm:16x8, or a JSON or MLIR file")};
+  cl::opt<std::string> chip{
+      "chip", cl::cat(category), cl::value_desc("NAME"),
+      cl::desc("Instead of --cluster: one GPU (h100-sxm; 'tessera clusters' "
+               "lists them)")};
+  SequenceFlag sequence{category, "Tokens of a sequence (default: the model's "
+                                  "positions, at most 4096)"};
+  WholeFlag<> cacheBatch{"cache-batch", cl::init(1), cl::cat(category),
+                         cl::value_desc("N"),
+                         cl::desc("Sequences served at once (default: 1)")};
+  CountFlag<1000, 'T'> tokens{"tokens", cl::init(0), cl::cat(category),
+                              cl::value_desc("1.4T"),
+                              cl::desc("Training tokens")};
+  NumberFlag<NumberRange::Share> mfu{"mfu", cl::init(0), cl::cat(category),
+                                     cl::value_desc("0.4"),
+                                     cl::desc("Model FLOPs utilisation")};
+  CountFlag<0, 'K'> gpuHours{"gpu-hours", cl::init(0), cl::cat(category),
+                             cl::value_desc("100K"),
+                             cl::desc("GPU-hours of the training")};
+  NumberFlag<> tokensPerSecond{"tokens-per-second", cl::init(0),
+                               cl::cat(category), cl::value_desc("X"),
+                               cl::desc("Of one GPU, in training")};
   cl::opt<bool> forward{
       "forward", cl::cat(category),
       cl::desc("What one rank's forward program does, exactly")};
@@ -41,14 +50,17 @@ struct EstimateFlags {
                               cl::value_desc("dp=2,tp=2,sp"),
                               cl::desc("Memory by kind and by rank, on a whole "
                                        "--cluster; or for --forward")};
-  cl::opt<int64_t> globalBatch{
-      "global-batch", cl::init(0), cl::cat(category),
+  WholeFlag<> globalBatch{
+      "global-batch", cl::init(0), cl::cat(category), cl::value_desc("N"),
       cl::desc("Sequences of a step, for --layout (default: about 4M tokens)")};
   cl::opt<std::string> stack{"stack", cl::init("nemo"), cl::cat(category),
-                             cl::desc("Training software, for --layout")};
-  cl::opt<int64_t> batch{"batch", cl::init(0), cl::cat(category),
-                         cl::desc("For --forward: sequences of all ranks "
-                                  "(default: dp times mb)")};
+                             cl::value_desc("NAME"),
+                             cl::desc("Training software, for --layout "
+                                      "(default: nemo)")};
+  WholeFlag<> batch{"batch", cl::init(0), cl::cat(category),
+                    cl::value_desc("N"),
+                    cl::desc("For --forward: sequences of all ranks "
+                             "(default: dp times mb)")};
   cl::opt<std::string> dtype{"dtype", cl::cat(category),
                              cl::value_desc("f32|bf16"),
                              cl::desc("For --forward: element type")};
@@ -58,12 +70,16 @@ struct EstimateFlags {
 
 int tessera::estimateCommand(int argc, char **argv) {
   static EstimateFlags flags;
-  if (!parseFlags(flags.category, argc, argv,
-                  "sizes of a model, and what training it takes\n"))
-    return kUsageError;
+  if (auto code = parseFlags(
+          flags.category, argc, argv,
+          "Sizes of a model, and what training and serving it take. MODEL is "
+          "as 'tessera plan' takes it, or a number of parameters (6.7B).",
+          "MODEL"))
+    return *code;
   if (flags.forward) {
     for (const cl::Option *option :
          {static_cast<cl::Option *>(&flags.cluster),
+          static_cast<cl::Option *>(&flags.chip),
           static_cast<cl::Option *>(&flags.cacheBatch),
           static_cast<cl::Option *>(&flags.tokens),
           static_cast<cl::Option *>(&flags.mfu),
@@ -84,7 +100,12 @@ int tessera::estimateCommand(int argc, char **argv) {
       return usage("--" + option->ArgStr + " needs --forward");
   EstimateOptions options;
   options.model = flags.model;
-  options.cluster = flags.cluster;
+  if (!flags.cluster.empty() && !flags.chip.empty())
+    return usage("--cluster and --chip both name the chip; give one");
+  options.cluster = flags.chip.empty() ? flags.cluster : flags.chip;
+  if (!flags.chip.empty())
+    if (Expected<Chip> chip = findChip(flags.chip); !chip)
+      return usage("--chip: " + toString(chip.takeError()));
   if (Error error = requireModel(options.model))
     return fail(std::move(error));
   if (Error error = readClusterFile(options.cluster))
@@ -98,20 +119,7 @@ int tessera::estimateCommand(int argc, char **argv) {
   options.mfu = flags.mfu;
   options.tokensPerSecondPerGpu = flags.tokensPerSecond;
   options.json = flags.json;
-  for (auto [name, text, out] :
-       {std::tuple<StringRef, StringRef, double *>{
-            "tokens", flags.tokens.getValue(), &options.tokens},
-        {"gpu-hours", flags.gpuHours.getValue(), &options.gpuHours}}) {
-    std::optional<double> value;
-    if (Error error = readCountFlag(name, text, value))
-      return fail(std::move(error));
-    if (value && *value == 0)
-      return fail("--" + name + " must be above 0, got '" + text + "'");
-    *out = value.value_or(*out);
-  }
-  // Zero stands for a flag that is not given.
-  for (const cl::opt<double> *flag : {&flags.mfu, &flags.tokensPerSecond})
-    if (flag->getNumOccurrences() && flag->getValue() == 0)
-      return fail("--" + flag->ArgStr + " must be above 0, got 0");
+  options.tokens = flags.tokens;
+  options.gpuHours = flags.gpuHours;
   return runEstimate(options, outs(), errs());
 }

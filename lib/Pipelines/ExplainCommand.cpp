@@ -18,10 +18,10 @@ struct ExplainFlags {
   cl::OptionCategory category{"tessera explain"};
   PlanInputFlags input{category};
   cl::opt<std::string> layout{"layout", cl::cat(category),
-                              cl::desc("dp=8,tp=8,pp=4,mb=1,sp; dp may be "
-                                       "left out")};
+                              cl::value_desc("dp=8,tp=8,pp=4,mb=1,sp"),
+                              cl::desc("The layout; dp may be left out")};
   cl::opt<std::string> from{
-      "from", cl::cat(category), cl::value_desc("file"),
+      "from", cl::cat(category), cl::value_desc("FILE"),
       cl::desc("Instead of --layout: the file of a training framework "
                "(docs/exports.md)")};
   PlanOutputFlags output{category};
@@ -48,6 +48,7 @@ static Error readFrom(StringRef path, ExplainOptions &options) {
     errs() << "note: the file is for " << run->layers
            << " layers, the model has " << model->layers << "\n";
   options.layout = withoutMootFields(run->layout, model->layers).str();
+  options.layoutFile = path.str();
   if (options.input.globalBatch == 0)
     options.input.globalBatch = run->workload.globalBatch;
   if (options.input.sequence == 0)
@@ -57,10 +58,12 @@ static Error readFrom(StringRef path, ExplainOptions &options) {
 
 int tessera::explainCommand(int argc, char **argv) {
   static ExplainFlags flags;
-  if (!parseFlags(
+  if (auto code = parseFlags(
           flags.category, argc, argv,
-          "compares a layout with the best and says what it loses on\n"))
-    return kUsageError;
+          "Compares a layout of your own with the best, and says what it loses "
+          "on. MODEL is as 'tessera plan' takes it.",
+          "MODEL"))
+    return *code;
   ExplainOptions options;
   options.input = flags.input.read();
   if (Error error = requireModel(options.input.model))

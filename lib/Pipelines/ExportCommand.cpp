@@ -1,11 +1,18 @@
 //===- ExportCommand.cpp - tessera export ---------------------------------===//
-#include "tessera/Pipelines/Commands.h"
+#include "ClusterFile.h"
 #include "CommandLine.h"
+#include "Flags.h"
+#include "tessera/Pipelines/Commands.h"
 
+#include "tessera/Forecast/GraphSource.h"
+#include "tessera/Hardware/Cluster.h"
 #include "tessera/Import/ModelConfig.h"
 #include "tessera/Planning/Export.h"
+#include "tessera/Planning/Plan.h"
+#include "tessera/Support/Error.h"
 #include "tessera/Support/File.h"
 #include "tessera/Support/Json.h"
+#include "tessera/Support/Printable.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -16,35 +23,41 @@ namespace {
 struct ExportFlags {
   cl::OptionCategory category{"tessera export"};
   cl::opt<std::string> to{
-      "to", cl::cat(category), cl::value_desc("framework"),
+      "to", cl::cat(category), cl::value_desc("NAME"),
       cl::desc("megatron, megatron-bridge, nemo, torchtitan, deepspeed, "
                "nanotron or accelerate")};
   cl::opt<std::string> layout{"layout", cl::cat(category),
-                              cl::value_desc("entries"),
-                              cl::desc("Layout: dp=8,tp=8,pp=4,mb=1,sp")};
+                              cl::value_desc("dp=8,tp=8,pp=4,mb=1,sp"),
+                              cl::desc("The layout")};
   cl::opt<std::string> from{
-      "from", cl::cat(category), cl::value_desc("file"),
+      "from", cl::cat(category), cl::value_desc("FILE"),
       cl::desc("A framework's file instead of --layout; without --to, show "
                "the layout that it means")};
   cl::opt<std::string> format{"from-format", cl::cat(category),
-                              cl::value_desc("framework"),
+                              cl::value_desc("NAME"),
                               cl::desc("What --from is, where in doubt")};
-  cl::opt<int64_t> gpus{"gpus", cl::cat(category),
-                        cl::desc("GPUs of the run, where --from does not say")};
+  WholeFlag<> gpus{"gpus", cl::init(0), cl::cat(category), cl::value_desc("N"),
+                   cl::desc("GPUs of the run, where --from does not say")};
   cl::opt<std::string> model{
-      "model", cl::cat(category),
-      cl::desc("Folder, config.json or shipped name: number of layers")};
-  cl::opt<int64_t> globalBatch{"global-batch", cl::cat(category),
-                               cl::desc("Sequences of one step")};
-  cl::opt<int64_t> sequence{"seq", cl::cat(category),
-                            cl::desc("Tokens of a sequence")};
-  cl::opt<int> gpusPerNode{"gpus-per-node", cl::init(8), cl::cat(category),
-                           cl::desc("For the launcher (default: 8)")};
+      "model", cl::cat(category), cl::value_desc("MODEL"),
+      cl::desc("What the layout is for: it is checked, and its layers are "
+               "counted")};
+  cl::opt<std::string> cluster{
+      "cluster", cl::cat(category), cl::value_desc("CHIP:NODESxGPUS"),
+      cl::desc("With --model: is there memory for the layout?")};
+  WholeFlag<> globalBatch{"global-batch", cl::init(0), cl::cat(category),
+                          cl::value_desc("N"),
+                          cl::desc("Sequences of one step")};
+  SequenceFlag sequence{category, "Tokens of a sequence"};
+  WholeFlag<1, 1 << 16> gpusPerNode{"gpus-per-node", cl::init(8),
+                                    cl::cat(category), cl::value_desc("N"),
+                                    cl::desc("For the launcher (default: "
+                                             "those of --cluster, or 8)")};
   cl::opt<bool> json{"json", cl::cat(category),
                      cl::desc("With --to: the file and what it does not "
                               "express, as JSON")};
   cl::opt<std::string> output{"o", cl::init("-"), cl::cat(category),
-                              cl::value_desc("file"),
+                              cl::value_desc("FILE"),
                               cl::desc("Write here instead of the terminal")};
 };
 } // namespace
@@ -71,6 +84,28 @@ static Error readFrom(const ExportFlags &flags, ExportInput &input) {
   return Error::success();
 }
 
+/// Warns of a layout that cannot run, which is written all the same: the file
+/// may be the start of another.
+static Error warn(const ExportFlags &flags, const ExportInput &input) {
+  if (flags.model.empty())
+    return Error::success();
+  PlanInput question;
+  question.model = flags.model;
+  question.cluster = flags.cluster;
+  question.sequence = input.workload.sequence;
+  question.globalBatch = input.workload.globalBatch;
+  question.features = makeGraphSource;
+  if (Error error = readClusterFile(question.cluster))
+    return error;
+  Expected<std::vector<std::string>> obstacles =
+      layoutObstacles(question, input.layout);
+  if (!obstacles)
+    return obstacles.takeError();
+  for (const std::string &obstacle : *obstacles)
+    errs() << "warning: " << printable(obstacle) << "\n";
+  return Error::success();
+}
+
 static void show(const ExportInput &input) {
   outs() << "layout: " << input.layout.str() << "\n"
          << "gpus: " << input.layout.numGPUs() << "\n";
@@ -94,24 +129,32 @@ static json::Value fileJson(StringRef framework, const ExportedFile &file) {
 
 int tessera::exportCommand(int argc, char **argv) {
   static ExportFlags flags;
-  if (!parseFlags(flags.category, argc, argv,
-                  "writes a layout as a training framework's file, or reads "
-                  "one\n"))
-    return kUsageError;
+  if (auto code = parseFlags(flags.category, argc, argv,
+                             "Writes a layout as a training framework's file, "
+                             "or reads one.",
+                             ""))
+    return *code;
   if (flags.layout.empty() == flags.from.empty())
     return fail("give either --layout or --from");
   if (flags.json && flags.to.empty())
     return fail("--json describes the file that is written; give --to");
   if (flags.to.empty() && flags.from.empty())
     return fail("give the framework (--to)");
-  if (flags.gpus < 0 || flags.globalBatch < 0 || flags.sequence < 0 ||
-      flags.gpusPerNode < 1)
-    return fail("--gpus, --global-batch, --seq and --gpus-per-node must be "
-                "above 0");
+  if (!flags.cluster.empty() && flags.model.empty())
+    return fail("--cluster needs --model: the memory is that of a model");
   ExportInput input;
   input.workload.globalBatch = flags.globalBatch;
   input.workload.sequence = flags.sequence;
-  input.gpusPerNode = flags.gpusPerNode;
+  input.gpusPerNode = int(flags.gpusPerNode);
+  if (!flags.cluster.empty() && !flags.gpusPerNode.getNumOccurrences()) {
+    std::string text = flags.cluster;
+    if (Error error = readClusterFile(text))
+      return fail(std::move(error));
+    Expected<Cluster> cluster = parseCluster(text);
+    if (!cluster)
+      return fail(cluster.takeError());
+    input.gpusPerNode = cluster->gpusPerNode;
+  }
   if (!flags.model.empty()) {
     Expected<ModelConfig> config = readModelConfig(flags.model);
     if (!config)
@@ -125,13 +168,17 @@ int tessera::exportCommand(int argc, char **argv) {
   } else {
     Expected<Layout> layout = parseLayout(flags.layout);
     if (!layout)
-      return fail(layout.takeError());
+      return fail(atFlag("--layout", layout.takeError()));
     input.layout = *layout;
   }
   if (flags.to.empty()) {
     show(input);
+    if (Error error = warn(flags, input))
+      return fail(std::move(error));
     return 0;
   }
+  if (Error error = warn(flags, input))
+    return fail(std::move(error));
   Expected<ExportedFile> file = exportLayout(flags.to, input);
   if (!file)
     return fail(file.takeError());

@@ -12,6 +12,7 @@
 #include "tessera/Analysis/Counts.h"
 #include "tessera/Pipelines/Compile.h"
 #include "tessera/Planning/CompilerMesh.h"
+#include "tessera/Support/Error.h"
 #include "tessera/Support/File.h"
 #include "tessera/Support/Table.h"
 #include "tessera/Support/Units.h"
@@ -22,11 +23,9 @@ using namespace llvm;
 using namespace tessera;
 
 int tessera::forwardEstimate(const ForwardEstimateOptions &o) {
-  if (o.batch < 0 || o.sequence < 0)
-    return usage("--batch and --sequence must be at least 1");
   Expected<Layout> layout = parseLayout(o.layout);
   if (!layout)
-    return fail("--layout: " + toString(layout.takeError()));
+    return fail(atFlag("--layout", layout.takeError()));
   Expected<CompilerMesh> mesh = compilerMesh(*layout);
   if (!mesh)
     return fail("--layout: " + toString(mesh.takeError()));

@@ -31,18 +31,19 @@ static std::string sourceOf(const ShippedModel &model) {
 int tessera::modelsCommand(int argc, char **argv) {
   static cl::OptionCategory category("tessera models");
   static cl::opt<bool> asJson("json", cl::cat(category), cl::desc("As JSON"));
-  if (!parseFlags(category, argc, argv,
-                  "lists the model configs that ship with Tessera\n"))
-    return kUsageError;
+  if (auto code =
+          parseFlags(category, argc, argv,
+                     "Lists the model configs that ship with Tessera.", ""))
+    return *code;
   TextTable table;
   table.column("model", TextTable::Align::Left, /*mayShrink=*/false)
       .column("architecture", TextTable::Align::Left, /*mayShrink=*/false)
-      .column("parameters")
+      .column("params")
       .column("active")
       .column("layers")
       .column("hidden")
       .column("heads")
-      .column("vocabulary")
+      .column("vocab")
       .column("positions");
   json::Array list;
   for (const ShippedModel &model : getShippedModels()) {
@@ -80,9 +81,9 @@ int tessera::clustersCommand(int argc, char **argv) {
   static cl::OptionCategory category("tessera clusters");
   static cl::opt<bool> asJson("json", cl::cat(category),
                               cl::desc("Every number of every chip, as JSON"));
-  if (!parseFlags(category, argc, argv,
-                  "lists the chips that clusters are made of\n"))
-    return kUsageError;
+  if (auto code = parseFlags(category, argc, argv,
+                             "Lists the chips that clusters are made of.", ""))
+    return *code;
   if (asJson) {
     json::Array list;
     for (const Chip &chip : builtinChips())
@@ -97,16 +98,13 @@ int tessera::clustersCommand(int argc, char **argv) {
 }
 
 int tessera::phasesCommand(int argc, char **argv) {
-  bool asJson = argc > 1 && StringRef(argv[1]) == "--json";
-  if (argc > 1 &&
-      (StringRef(argv[1]) == "--help" || StringRef(argv[1]) == "-h")) {
-    outs() << "usage: tessera phases [--json]\n\n"
-              "Lists the phases of the compiler, as --compile-to and "
-              "--compile-from name them.\n";
-    return 0;
-  }
-  if (argc > 1 && !asJson)
-    return usage("'tessera phases' takes --json or nothing");
+  static cl::OptionCategory category("tessera phases");
+  static cl::opt<bool> asJson("json", cl::cat(category), cl::desc("As JSON"));
+  if (auto code = parseFlags(category, argc, argv,
+                             "Lists the phases of the compiler, as "
+                             "--compile-to and --compile-from name them.",
+                             ""))
+    return *code;
   if (!asJson) {
     for (const PhaseInfo &info : allPhases())
       outs() << formatv("{0,-10} {1}\n", info.name, info.description);

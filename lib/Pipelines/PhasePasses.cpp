@@ -24,8 +24,8 @@ static bool addPlan(OpPassManager &pm, const ProgramOptions &program,
   } else if (program.sequenceParallel == "off") {
     options.sequenceParallel = SequenceParallel::Off;
   } else if (program.sequenceParallel != "auto") {
-    why = "unknown --sequence-parallel '" + program.sequenceParallel +
-          "', expected auto, on or off";
+    why = "--sequence-parallel: expected auto, on or off, got '" +
+          program.sequenceParallel + "'";
     return false;
   }
   pm.addPass(createPlanLayout(options));

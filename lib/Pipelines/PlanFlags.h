@@ -2,6 +2,7 @@
 #ifndef TESSERA_LIB_PIPELINES_PLANFLAGS_H
 #define TESSERA_LIB_PIPELINES_PLANFLAGS_H
 
+#include "Flags.h"
 #include "tessera/Forecast/GraphSource.h"
 #include "tessera/Planning/Plan.h"
 
@@ -18,21 +19,27 @@ struct PlanInputFlags {
         cluster("cluster", llvm::cl::cat(category),
                 llvm::cl::value_desc("CHIP:NODESxGPUS"),
                 llvm::cl::desc("h100-sxm:16x8, or a JSON or MLIR file")),
-        sequence("sequence", llvm::cl::init(0), llvm::cl::cat(category),
-                 llvm::cl::desc("Tokens of a sequence (default: the model's "
-                                "positions, at most 4096)")),
+        sequence(category, "Tokens of a sequence (default: the model's "
+                           "positions, at most 4096)"),
         globalBatch(
             "global-batch", llvm::cl::init(0), llvm::cl::cat(category),
+            llvm::cl::value_desc("N"),
             llvm::cl::desc("Sequences of a step (default: about 4M tokens)")),
         precision("precision", llvm::cl::init("bf16"), llvm::cl::cat(category),
-                  llvm::cl::desc("bf16, fp16 or fp8, of the layers' products")),
+                  llvm::cl::value_desc("bf16|fp16|fp8"),
+                  llvm::cl::desc("Of the layers' products (default: bf16)")),
         stack("stack", llvm::cl::init("nemo"), llvm::cl::cat(category),
-              llvm::cl::desc("Training software (nemo, megatron-core, "
-                             "megatron-bridge, torchtitan, ...)")),
-        memory("memory", llvm::cl::cat(category), llvm::cl::value_desc("bytes"),
-               llvm::cl::desc("Limit for each GPU (70GiB)")),
+              llvm::cl::value_desc("NAME"),
+              llvm::cl::desc("Training software: nemo, megatron-core, "
+                             "megatron-bridge, torchtitan, ... (default: "
+                             "nemo)")),
+        memory("memory", llvm::cl::cat(category), llvm::cl::value_desc("70GiB"),
+               llvm::cl::desc("Limit for each GPU (default: what the chip "
+                              "has)")),
         skew("expert-skew", llvm::cl::init(1.0), llvm::cl::cat(category),
-             llvm::cl::desc("Load of the fullest expert rank over the mean")) {}
+             llvm::cl::value_desc("X"),
+             llvm::cl::desc("Load of the fullest expert rank over the mean "
+                            "(default: 1)")) {}
 
   PlanInput read() const {
     PlanInput in;
@@ -49,9 +56,10 @@ struct PlanInputFlags {
   }
 
   llvm::cl::opt<std::string> model, cluster;
-  llvm::cl::opt<int64_t> sequence, globalBatch;
+  SequenceFlag sequence;
+  WholeFlag<> globalBatch;
   llvm::cl::opt<std::string> precision, stack, memory;
-  llvm::cl::opt<double> skew;
+  NumberFlag<NumberRange::AtLeastOne> skew;
 };
 
 /// What they can write beside their text.
@@ -66,7 +74,8 @@ struct PlanOutputFlags {
                llvm::cl::desc("Also write one self-contained page with "
                               "figures")) {}
 
-  template <typename Options> void read(Options &options) const {
+  template <typename Options>
+  void read(Options &options) const {
     options.json = json;
     options.details = details;
     options.report = report;

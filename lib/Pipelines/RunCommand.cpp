@@ -14,13 +14,16 @@ using namespace tessera;
 int tessera::runProgramCommand(int argc, char **argv) {
   constexpr StringLiteral help =
       "usage: tessera run [-n RANKS] PROGRAM [OPTION...]\n\n"
-      "Starts RANKS (default 1) processes of an executable on this machine; "
-      "RANKS\n"
-      "must be that of its mesh. The options after PROGRAM are the program's:\n"
+      "Starts the processes of an executable on this machine, one for each "
+      "rank "
+      "of\n"
+      "its mesh (-n, --ranks: where the program does not say how many). The "
+      "options\n"
+      "after PROGRAM are the program's:\n"
       "--tokens FILE, --output FILE, --device, --check, --time, ...; 'PROGRAM "
       "--help'\n"
       "lists them, 'PROGRAM --describe' shows mesh, memory and kernels.\n";
-  int ranks = 1, at = 1;
+  int ranks = 0, at = 1;
   for (; at < argc; ++at) {
     StringRef argument = argv[at];
     if (argument == "--help" || argument == "-h") {
@@ -42,7 +45,7 @@ int tessera::runProgramCommand(int argc, char **argv) {
       break;
     }
     if (value.getAsInteger(10, ranks) || ranks < 1 || ranks > rt::maxRanks)
-      return usage("the number of ranks must be from 1 to " +
+      return usage("-n: expected a whole number from 1 to " +
                    Twine(rt::maxRanks) + ", got '" + value + "'");
   }
   if (at == argc)
@@ -57,11 +60,14 @@ int tessera::runProgramCommand(int argc, char **argv) {
   sys::fs::make_absolute(absolute);
   std::vector<std::string> command = {std::string(absolute)};
   std::vector<std::string> arguments(argv + at + 1, argv + argc);
+  std::optional<rt::ProgramFacts> facts = rt::programFacts(command[0]);
+  if (ranks == 0)
+    ranks = facts ? int(std::min<int64_t>(facts->ranks, rt::maxRanks)) : 1;
   // Once, and not by every rank.
   if (auto refusal = rt::whyNotStart(command[0], arguments, ranks)) {
     fail(refusal->message);
     return refusal->code;
   }
   command.insert(command.end(), arguments.begin(), arguments.end());
-  return rt::launchRanks(ranks, command);
+  return rt::launchRanks(ranks, command, /*tellsItself=*/facts.has_value());
 }

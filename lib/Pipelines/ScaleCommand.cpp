@@ -1,5 +1,6 @@
 //===- ScaleCommand.cpp - `tessera scale` ---------------------------------===//
 #include "CommandLine.h"
+#include "Flags.h"
 #include "tessera/Pipelines/Commands.h"
 
 #include "tessera/Hardware/Chip.h"
@@ -14,56 +15,59 @@ using namespace tessera;
 namespace {
 struct ScaleFlags {
   cl::OptionCategory category{"tessera scale"};
-  cl::opt<std::string> flops{"flops", cl::cat(category), cl::value_desc("C"),
-                             cl::desc("Compute budget in FLOPs (5.76e23)")};
-  cl::opt<std::string> gpuHours{"gpu-hours", cl::cat(category),
-                                cl::desc("Budget in GPU-hours, with --chip or "
-                                         "--peak")};
+  CountFlag<1'000'000'000, 'T'> flops{"flops", cl::init(0), cl::cat(category),
+                                      cl::value_desc("5.76e23"),
+                                      cl::desc("Compute budget in FLOPs")};
+  CountFlag<0, 'K'> gpuHours{
+      "gpu-hours", cl::init(0), cl::cat(category), cl::value_desc("100K"),
+      cl::desc("Budget in GPU-hours, with --chip or --peak")};
   cl::opt<std::string> chip{
-      "chip", cl::cat(category), cl::value_desc("name"),
+      "chip", cl::cat(category), cl::value_desc("NAME"),
       cl::desc("Chip whose 16-bit peak --gpu-hours is of (h100-sxm; 'tessera "
                "clusters' lists them)")};
-  cl::opt<std::string> peak{
-      "peak", cl::cat(category), cl::value_desc("FLOP/s"),
-      cl::desc("Peak of one GPU (989e12), instead of --chip")};
-  cl::opt<double> mfu{"mfu", cl::init(0.4), cl::cat(category),
-                      cl::desc("Model FLOPs utilisation, for --gpu-hours "
-                               "(default: 0.4)")};
-  cl::opt<std::string> parameters{"params", cl::cat(category),
-                                  cl::desc("Fix the model size (7B)")};
-  cl::opt<std::string> tokens{"tokens", cl::cat(category),
-                              cl::desc("Fix the training tokens (1.4T)")};
-  cl::opt<std::string> inference{
-      "inference-tokens", cl::cat(category),
+  CountFlag<1'000'000'000, 'T'> peak{
+      "peak", cl::init(0), cl::cat(category), cl::value_desc("989T"),
+      cl::desc("Peak of one GPU in FLOP/s, instead of --chip")};
+  NumberFlag<NumberRange::Share> mfu{
+      "mfu", cl::init(0.4), cl::cat(category), cl::value_desc("X"),
+      cl::desc("Model FLOPs utilisation, for --gpu-hours (default: 0.4)")};
+  CountFlag<1000, 'B'> parameters{"params", cl::init(0), cl::cat(category),
+                                  cl::value_desc("7B"),
+                                  cl::desc("Fix the model size")};
+  CountFlag<1000, 'T'> tokens{"tokens", cl::init(0), cl::cat(category),
+                              cl::value_desc("1.4T"),
+                              cl::desc("Fix the training tokens")};
+  CountFlag<1000, 'T'> inference{
+      "inference-tokens", cl::init(0), cl::cat(category), cl::value_desc("2T"),
       cl::desc("Tokens to be served: adds the lifetime optimum")};
-  cl::opt<double> ratio{"tokens-per-param", cl::init(20), cl::cat(category),
-                        cl::desc("For the rule of that name")};
+  NumberFlag<> ratio{"tokens-per-param", cl::init(20), cl::cat(category),
+                     cl::value_desc("X"),
+                     cl::desc("For the rule of that name (default: 20)")};
   cl::opt<bool> json{"json", cl::cat(category), cl::desc("As JSON")};
   cl::opt<bool> details{"details", cl::cat(category),
                         cl::desc("With --json: also the plot as SVG")};
-  cl::opt<std::string> plot{"plot", cl::cat(category), cl::value_desc("file"),
+  cl::opt<std::string> plot{"plot", cl::cat(category), cl::value_desc("FILE"),
                             cl::desc("Write the curves as SVG")};
 };
 } // namespace
 
 int tessera::scaleCommand(int argc, char **argv) {
   static ScaleFlags flags;
-  if (!parseFlags(
-          flags.category, argc, argv,
-          "model and token sizes for a compute budget, by published laws\n"))
-    return kUsageError;
+  if (auto code = parseFlags(flags.category, argc, argv,
+                             "Model and token sizes for a compute budget, by "
+                             "published laws.",
+                             ""))
+    return *code;
   scaling::ScaleOptions options;
-  std::optional<double> flops, hours, peak, inference;
-  for (auto [name, text, out] :
-       {std::tuple<StringRef, StringRef, std::optional<double> *>{
-            "flops", flags.flops.getValue(), &flops},
-        {"gpu-hours", flags.gpuHours.getValue(), &hours},
-        {"peak", flags.peak.getValue(), &peak},
-        {"params", flags.parameters.getValue(), &options.budget.parameters},
-        {"tokens", flags.tokens.getValue(), &options.budget.tokens},
-        {"inference-tokens", flags.inference.getValue(), &inference}})
-    if (Error error = readCountFlag(name, text, *out))
-      return fail(std::move(error));
+  // 0: not given.
+  auto given = [](double value) {
+    return value > 0 ? std::optional<double>(value) : std::nullopt;
+  };
+  std::optional<double> flops = given(flags.flops),
+                        hours = given(flags.gpuHours), peak = given(flags.peak),
+                        inference = given(flags.inference);
+  options.budget.parameters = given(flags.parameters);
+  options.budget.tokens = given(flags.tokens);
   if (flops && hours)
     return fail("--flops and --gpu-hours both state the budget; give one");
   if (!flags.chip.empty()) {
@@ -71,7 +75,7 @@ int tessera::scaleCommand(int argc, char **argv) {
       return fail("--chip and --peak both state the peak; give one");
     Expected<Chip> chip = findChip(flags.chip);
     if (!chip)
-      return fail(chip.takeError());
+      return usage("--chip: " + toString(chip.takeError()));
     peak = chip->peak(DataType::BF16);
   }
   if (hours && !peak)
@@ -79,9 +83,6 @@ int tessera::scaleCommand(int argc, char **argv) {
                 "FLOP/s");
   if (peak && !hours)
     return fail("--chip and --peak go with --gpu-hours, which is not given");
-  if (!(flags.mfu > 0 && flags.mfu <= 1))
-    return fail("--mfu must be above 0 and at most 1, got " +
-                Twine(formatNumber(flags.mfu, 3)));
   if (hours)
     flops = *hours * 3600 * *peak * flags.mfu;
   if (!flops && options.budget.parameters && options.budget.tokens)

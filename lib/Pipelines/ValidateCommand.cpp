@@ -16,9 +16,10 @@ struct ValidateFlags {
   cl::opt<std::string> points{cl::Positional, cl::cat(category),
                               cl::desc("POINTS.csv")};
   cl::opt<std::string> constants{"constants", cl::cat(category),
-                                 cl::value_desc("file"),
+                                 cl::value_desc("FILE"),
                                  cl::desc("Constants to try (JSON)")};
   cl::opt<std::string> source{"source", cl::cat(category),
+                              cl::value_desc("TEXT"),
                               cl::desc("Only sources whose name has this")};
   cl::opt<bool> runs{"runs", cl::cat(category), cl::desc("Show every run")};
   cl::opt<bool> json{"json", cl::cat(category), cl::desc("As JSON")};
@@ -29,9 +30,11 @@ struct ValidateFlags {
 
 int tessera::validateCommand(int argc, char **argv) {
   static ValidateFlags flags;
-  if (!parseFlags(flags.category, argc, argv,
-                  "compares predictions with published measurements\n"))
-    return kUsageError;
+  if (auto code = parseFlags(flags.category, argc, argv,
+                             "Compares predictions with published measurements "
+                             "(test/Data/published/points.csv is such a file).",
+                             "POINTS.csv"))
+    return *code;
   if (flags.points.empty())
     return fail("give the file of measurements: tessera validate POINTS.csv");
   ValidateOptions options;

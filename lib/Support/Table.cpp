@@ -1,5 +1,6 @@
 //===- Table.cpp - text tables that fit a terminal ------------------------===//
 #include "tessera/Support/Table.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Locale.h"
 #include "llvm/Support/Process.h"
@@ -62,8 +63,21 @@ void TextTable::print(raw_ostream &os) const { print(os, terminalWidth()); }
 
 void TextTable::print(raw_ostream &os, unsigned width) const {
   std::vector<int> widths;
-  for (const std::string &h : headers)
-    widths.push_back(displayWidth(h));
+  // Lines of the headers, which stand on the rule.
+  std::vector<std::vector<std::string>> head;
+  for (size_t i = 0; i < headers.size(); ++i) {
+    SmallVector<StringRef> lines;
+    StringRef(headers[i]).split(lines, '\n');
+    if (lines.size() > head.size())
+      head.insert(head.begin(), lines.size() - head.size(),
+                  std::vector<std::string>(headers.size()));
+    size_t first = head.size() - lines.size();
+    widths.push_back(0);
+    for (size_t j = 0; j < lines.size(); ++j) {
+      head[first + j][i] = lines[j].str();
+      widths.back() = std::max(widths.back(), displayWidth(lines[j]));
+    }
+  }
   for (const auto &r : rows)
     for (size_t i = 0; i < r.size(); ++i)
       widths[i] = std::max(widths[i], displayWidth(r[i]));
@@ -96,7 +110,8 @@ void TextTable::print(raw_ostream &os, unsigned width) const {
     os << StringRef(text).rtrim() << '\n';
   };
   std::string bar(std::max(0, total()), '-');
-  line(headers);
+  for (const std::vector<std::string> &cells : head)
+    line(cells);
   os << bar << '\n';
   for (const auto &r : rows) {
     if (r.empty())

@@ -40,30 +40,29 @@ static Expected<double> parseQuantity(StringRef text, ArrayRef<Unit> units,
       break;
     ++end;
   }
+  auto expected = [&, what, example](const Twine &got) {
+    return makeError("expected " + what + " like " + example + ", got " + got);
+  };
   double number = 0.0;
   if (end == 0 || s.take_front(end).getAsDouble(number) ||
       !std::isfinite(number))
-    return makeError("'" + text + "' is not " + what + " (write it like " +
-                     example + ")");
+    return expected("'" + text + "'");
   if (number < 0)
-    return makeError("'" + text + "' is negative; expected " + what + " like " +
-                     example);
+    return expected("'" + text + "', which is negative");
   StringRef unit = s.drop_front(end).trim();
   for (const Unit &u : units) {
     if (!unit.equals_insensitive(u.name))
       continue;
     double value = number * u.factor;
     if (value != 0 && (value < kLeastQuantity || value > kMostQuantity))
-      return makeError("'" + text + "' is out of range; expected " + what +
-                       " like " + example);
+      return expected("'" + text + "', which is out of range");
     return value;
   }
   std::string names;
   for (const Unit &u : units)
     if (!u.name.empty())
       names += (names.empty() ? "" : ", ") + u.name.str();
-  return makeError("unknown unit '" + unit + "' in '" + text +
-                   "'; expected one of " + names);
+  return expected("'" + text + "'; the units are " + names);
 }
 
 Expected<double> tessera::parseBytes(StringRef text) {
@@ -73,6 +72,18 @@ Expected<double> tessera::parseBytes(StringRef text) {
                                {"KiB", kKiB}, {"MiB", kMiB},
                                {"GiB", kGiB}, {"TiB", 1024 * kGiB}};
   return parseQuantity(text, units, "a size", "80GB or 80GiB");
+}
+
+Expected<double> tessera::parseMemory(StringRef text) {
+  Expected<double> bytes = parseBytes(text);
+  // No GPU has so little; whoever writes a bare number means another unit.
+  if (!bytes || *bytes >= 1e6)
+    return bytes;
+  StringRef number = text.trim().rtrim("Bb ");
+  std::string hint;
+  if (double value = 0; !number.getAsDouble(value) && value >= 1)
+    hint = ("; did you mean " + number + "GB?").str();
+  return makeError("expected at least 1MB, got " + formatBytes(*bytes) + hint);
 }
 
 Expected<double> tessera::parseCount(StringRef text) {
@@ -87,6 +98,44 @@ Expected<double> tessera::parseDuration(StringRef text) {
       {"min", 60},     {"h", 3600},    {"hours", 3600},  {"d", 86400},
       {"days", 86400}, {"day", 86400}, {"weeks", 604800}};
   return parseQuantity(text, units, "a duration", "1.5h or 20ms");
+}
+
+Expected<Price> tessera::parsePrice(StringRef text) {
+  StringRef s = text.trim();
+  size_t begin = s.find_first_of("+-.0123456789");
+  auto wrong = [&](StringRef hint = "") {
+    return makeError("expected a price like 2.5, '$2.5' or '2.5 EUR', got '" +
+                     text + "'" + hint);
+  };
+  if (begin == StringRef::npos)
+    return wrong();
+  // Without quotes a shell leaves ".5" of "$2.5".
+  if (s[begin] == '.')
+    return wrong("; write '$2.5' in single quotes, and 0.5 for a half");
+  size_t end = s.find_first_not_of("+-.0123456789", begin);
+  Price price;
+  price.before = s.take_front(begin).trim().str();
+  price.behind = end == StringRef::npos ? "" : s.drop_front(end).trim().str();
+  auto isCurrency = [](StringRef name) {
+    return name.size() <= 4 &&
+           name.find_first_of("+-.,/0123456789 \t\"'<>&") == StringRef::npos;
+  };
+  if (s.slice(begin, end).getAsDouble(price.amount) ||
+      !std::isfinite(price.amount) || !isCurrency(price.before) ||
+      !isCurrency(price.behind) ||
+      (!price.before.empty() && !price.behind.empty()))
+    return wrong();
+  if (!(price.amount > 0))
+    return wrong(", which is not above 0");
+  return price;
+}
+
+std::string tessera::withCurrency(StringRef amount, const Price &price) {
+  // A sign stands at its number, letters apart.
+  bool letters = !price.before.empty() &&
+                 isalpha(static_cast<unsigned char>(price.before.back()));
+  return price.before + (letters ? " " : "") + amount.str() +
+         (price.behind.empty() ? "" : " " + price.behind);
 }
 
 std::string tessera::formatNumber(double value, int digits) {
@@ -121,19 +170,76 @@ std::string tessera::formatCount(double count) {
   return scaled(count, 1000.0, {"", "K", "M", "B", "T"});
 }
 
+namespace {
+/// A unit of time for the values from `least` on.
+struct TimeUnit {
+  double least, size;
+  StringLiteral name;
+};
+} // namespace
+
+static constexpr TimeUnit kTimeUnits[] = {
+    {2 * 86400, 86400, " days"}, {2 * 3600, 3600, " h"},
+    {120, 60, " min"},           {1, 1, " s"},
+    {1e-3, 1e-3, " ms"},         {0, 1e-6, " us"}};
+
+static const TimeUnit &timeUnit(double seconds) {
+  for (const TimeUnit &unit : kTimeUnits)
+    if (std::fabs(seconds) >= unit.least)
+      return unit;
+  return std::end(kTimeUnits)[-1];
+}
+
 std::string tessera::formatDuration(double s) {
-  double a = std::fabs(s);
-  if (a >= 2 * 86400)
-    return formatNumber(s / 86400, 1) + " days";
-  if (a >= 2 * 3600)
-    return formatNumber(s / 3600, 1) + " h";
-  if (a >= 120)
-    return formatNumber(s / 60, 1) + " min";
-  if (a >= 1)
-    return formatNumber(s, a < 10 ? 2 : 1) + " s";
-  if (a >= 1e-3)
-    return formatNumber(s * 1e3, a < 1e-2 ? 2 : 1) + " ms";
-  return formatNumber(s * 1e6, 1) + " us";
+  const TimeUnit &unit = timeUnit(s);
+  bool small =
+      unit.size <= 1 && unit.least > 0 && std::fabs(s) < 10 * unit.least;
+  return formatNumber(s / unit.size, small ? 2 : 1) + unit.name.str();
+}
+
+std::vector<std::string> tessera::formatDurations(ArrayRef<double> seconds) {
+  double most = 0;
+  for (double s : seconds)
+    most = std::max(most, std::fabs(s));
+  // Up to ten minutes seconds are easier to compare.
+  const TimeUnit &unit =
+      most >= 1 && most < 600 ? kTimeUnits[3] : timeUnit(most);
+  int digits = most / unit.size < 100 ? 2 : 1;
+  std::vector<std::string> out;
+  for (double s : seconds)
+    out.push_back(formatNumber(s / unit.size, digits) + unit.name.str());
+  return out;
+}
+
+/// `units` from the largest; nobody compares the memory of GPUs in more than
+/// 10^9 bytes.
+static std::vector<std::string>
+sizesIn(ArrayRef<double> bytes,
+        ArrayRef<std::pair<double, StringLiteral>> units) {
+  double most = 0;
+  for (double b : bytes)
+    most = std::max(most, std::fabs(b));
+  double size = 1;
+  StringRef name = " B";
+  for (auto &[least, unit] : units)
+    if (most >= least) {
+      size = least;
+      name = unit;
+      break;
+    }
+  int digits = size == 1 ? 0 : most / size < 10 ? 2 : 1;
+  std::vector<std::string> out;
+  for (double b : bytes)
+    out.push_back(formatNumber(b / size, digits) + name.str());
+  return out;
+}
+
+std::vector<std::string> tessera::formatSizes(ArrayRef<double> bytes) {
+  return sizesIn(bytes, {{kGiB, " GiB"}, {kMiB, " MiB"}, {kKiB, " KiB"}});
+}
+
+std::vector<std::string> tessera::formatDecimalSizes(ArrayRef<double> bytes) {
+  return sizesIn(bytes, {{1e9, " GB"}, {1e6, " MB"}, {1e3, " KB"}});
 }
 
 std::string tessera::formatPercent(double fraction, int digits) {

@@ -13,6 +13,7 @@ from ._tools import call
 
 if TYPE_CHECKING:
     from ._run import RunResult
+    from ._tokens import Tokens
 
 PathLike = Union[str, "os.PathLike[str]"]
 
@@ -32,7 +33,7 @@ class Executable:
     path: pathlib.Path
     ranks: int
 
-    def run(self, tokens: PathLike, **options: Any) -> "RunResult":
+    def run(self, tokens: "Tokens", **options: Any) -> "RunResult":
         """Runs on `ranks` ranks of this machine; see `tessera.run`."""
         from ._run import run
 
@@ -47,7 +48,7 @@ def _flags(
     chips: Optional[Sequence[str]],
     sequence_parallel: Optional[str],
 ) -> list[str]:
-    flags = ["--seq", str(sequence), "--batch", str(batch)]
+    flags = ["--sequence", str(sequence), "--batch", str(batch)]
     if mesh:
         flags += ["--mesh", ",".join(f"{name}={size}" for name, size in mesh.items())]
     if dtype:
@@ -74,8 +75,8 @@ def compile(
 
     `mesh` maps axis names to sizes (`{"dp": 2, "tp": 2}`; one rank without it),
     `sequence` is in tokens, `batch` is the global batch, `dtype` is "f32" or
-    "bf16" (the checkpoint's own by default), `chips` are compute capabilities
-    such as "sm_90". Raises `TesseraError`.
+    "bf16" (the checkpoint's own by default), `chips` are names or
+    compute capabilities, "h100-sxm" or "sm_90". Raises `TesseraError`.
     """
     flags = _flags(mesh, sequence, batch, dtype, chips, sequence_parallel)
     call(["compile", os.fspath(model), *flags, "-o", os.fspath(output)])

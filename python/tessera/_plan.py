@@ -111,7 +111,8 @@ class Plan:
     unless asked for; `per_trillion_tokens` has "seconds", "gpu_hours" and
     "megawatt_hours" of training with the best. `compile_mesh` is what
     `tessera.compile` takes as its mesh, None where it cannot build the layout
-    yet. `figures` are pictures by name: "timeline", "time", "memory",
+    yet. `expected_error` says how far predictions lay from measured runs ("text").
+    `figures` are pictures by name: "timeline", "time", "memory",
     "roofline", "front".
     """
 
@@ -134,6 +135,7 @@ class Plan:
     front: Tuple[Candidate, ...] = ()
     sizes: Tuple[ClusterSize, ...] = ()
     compile_mesh: Optional[Mapping[str, int]] = None
+    expected_error: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     figures: Mapping[str, Figure] = dataclasses.field(default_factory=dict, repr=False)
 
     @property
@@ -236,7 +238,7 @@ def plan(
     expert_skew: Optional[float] = None,
     objective: Optional[str] = None,
     gpus_free: bool = False,
-    price: Optional[float] = None,
+    price: Union[None, float, str] = None,
     pareto: bool = False,
     sensitivity: bool = True,
     top: Optional[int] = None,
@@ -254,7 +256,8 @@ def plan(
     `expert_skew` is the load of the fullest expert rank over the mean.
 
     `objective` ("step-time", "tokens-per-gpu", "cost", "energy") matters with
-    `gpus_free`, which also tries smaller clusters; `price` is that of a GPU-hour.
+    `gpus_free`, which also tries smaller clusters; `price` is that of a GPU-hour
+    (2.5 or "$2.5").
     `pareto` adds the front of time against memory, `top` limits the table,
     `time_limit` the search in seconds. `report` writes the HTML page to a file.
 
@@ -302,5 +305,6 @@ def plan(
         front=tuple(map(Candidate._read, data.get("front", ()))),
         sizes=tuple(map(_size, data.get("sizes", ()))),
         compile_mesh=_mesh(data.get("compile_mesh")),
+        expected_error=data.get("expected_error", {}),
         figures=figures(data),
     )

@@ -8,8 +8,10 @@
 #define TESSERA_PLANNING_PLAN_H
 
 #include "tessera/Planning/FeatureSource.h"
+#include "tessera/Support/Units.h"
 #include "llvm/Support/raw_ostream.h"
 #include <string>
+#include <vector>
 
 namespace tessera {
 
@@ -38,8 +40,8 @@ struct PlanOptions {
   std::string objective = "step-time";
   /// Also smaller numbers of nodes: how many would be best.
   bool gpusFree = false;
-  double gpuHourPrice = 0; ///< for cost; 0: in GPU-hours
-  bool pareto = false;     ///< front of step time against memory
+  Price gpuHourPrice;  ///< for cost; none: in GPU-hours
+  bool pareto = false; ///< front of step time against memory
   bool sensitivity = true;
   int top = 6;
   double timeLimit = 0;
@@ -57,6 +59,8 @@ int runPlan(const PlanOptions &options, llvm::raw_ostream &out,
 struct ExplainOptions {
   PlanInput input;
   std::string layout; ///< "dp=8,tp=8,pp=4,mb=1,sp"
+  /// The file that the layout was read from, for messages; "": given as text.
+  std::string layoutFile;
   bool json = false;
   bool details = false; ///< see PlanOptions
   std::string report;   ///< see PlanOptions
@@ -65,6 +69,13 @@ struct ExplainOptions {
 /// `tessera explain`
 int runExplain(const ExplainOptions &options, llvm::raw_ostream &out,
                llvm::raw_ostream &err);
+
+/// What would keep `layout` ("dp=8 tp=8 mb=1") from running on
+/// `input.cluster`: rules that it breaks, memory that is missing. Without a
+/// cluster only what does not depend on it. Fails where the question itself is
+/// wrong.
+llvm::Expected<std::vector<std::string>> layoutObstacles(const PlanInput &input,
+                                                         const Layout &layout);
 
 struct EstimateOptions {
   std::string model;

@@ -60,9 +60,12 @@ inline constexpr int maxRanks = 4096;
 /// prefixed with "[rank] ". SIGINT, SIGTERM and SIGHUP are passed on. When a
 /// rank fails, the others are ended within seconds and one message on standard
 /// error names the rank and its exit code or signal. Leftover shared memory is
-/// removed. Returns the exit code for the caller: 0 if every rank returned 0,
-/// else that of the rank at fault (128 + signal if it was killed).
-int launchRanks(int ranks, const std::vector<std::string> &command);
+/// removed. `tellsItself`: a rank that ends with exitFailure or exitUsage has
+/// said why, and nothing is added. Returns the exit code for the caller: 0 if
+/// every rank returned 0, else that of the rank at fault (128 + signal if it
+/// was killed).
+int launchRanks(int ranks, const std::vector<std::string> &command,
+                bool tellsItself = false);
 
 } // namespace tessera::rt
 

@@ -33,6 +33,15 @@ Status checkProgram(const std::string &path);
 /// The manifest's text; nothing in a file that holds none.
 std::optional<std::string> manifestOf(const std::string &path);
 
+/// What a program in a file is.
+struct ProgramFacts {
+  int64_t ranks; ///< of its mesh
+  size_t kernels;
+};
+
+/// From the manifest of the file; nothing where it holds none that can be read.
+std::optional<ProgramFacts> programFacts(const std::string &path);
+
 /// A reason not to start a program, and the exit code that goes with it.
 struct Refusal {
   std::string message;

@@ -9,11 +9,21 @@
 
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/Error.h"
+#include <string>
 
 namespace tessera {
 
 inline llvm::Error makeError(const llvm::Twine &message) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
+}
+
+/// "--layout: ..." from an error about the value of a flag; a message that
+/// begins with the flag's own name ("layout: ...") says it once.
+inline llvm::Error atFlag(const llvm::Twine &flag, llvm::Error error) {
+  std::string name = flag.str(), text = toString(std::move(error));
+  llvm::StringRef message = text;
+  message.consume_front(llvm::StringRef(name).ltrim('-').str() + ": ");
+  return makeError(name + ": " + message);
 }
 
 } // namespace tessera

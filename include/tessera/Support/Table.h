@@ -16,7 +16,8 @@ class TextTable {
 public:
   enum class Align { Left, Right };
 
-  /// A left-aligned column that may not shrink keeps its text whole.
+  /// A left-aligned column that may not shrink keeps its text whole. A header
+  /// may have several lines, "nccl\nbuffers".
   TextTable &column(llvm::StringRef header, Align align = Align::Right,
                     bool mayShrink = true);
   /// One cell per column; missing cells are empty, further ones an assertion.

@@ -8,11 +8,15 @@
 #include "RankMemory.h"
 #include "Accounting.h"
 #include "lib/Planning/Search/Breakdown.h"
+#include "lib/Planning/Search/Legal.h"
 #include "lib/Planning/Search/Provider.h"
 #include "lib/Planning/Search/Session.h"
 #include "tessera/Support/Table.h"
 #include "tessera/Support/Units.h"
+#include "tessera/Support/Wrap.h"
+#include "llvm/ADT/StringExtras.h"
 #include <algorithm>
+#include <cmath>
 
 using namespace llvm;
 using namespace tessera;
@@ -35,6 +39,81 @@ static int64_t cacheParts(const ModelConfig &config, int64_t tp) {
   return std::min(tp, config.kvHeads ? config.kvHeads : config.heads);
 }
 
+/// What a rank of each stage holds that serves under the tp and pp of `layout`.
+static std::vector<ServingMemory> servingMemory(const PlanSession &session,
+                                                const PlanProblem &p,
+                                                Layout layout,
+                                                int64_t cacheBatch) {
+  // Served weights are whole: without ZeRO.
+  layout.zeroStage = std::min(layout.zeroStage, 1);
+  ModelProvider provider(p);
+  std::vector<MemoryUse> stages;
+  memoryUse(provider.features(layout), layout, p.workload, p.model.cluster,
+            &stages);
+  double cache = cacheBytes(session.config, p.workload.sequence) *
+                 double(cacheBatch) /
+                 double(cacheParts(session.config, layout.tp));
+  std::vector<int> layers =
+      stageLayers(layout, static_cast<int>(session.config.layers));
+  std::vector<ServingMemory> serving;
+  for (const MemoryUse &stage : stages)
+    serving.push_back(
+        {stage.weights,
+         cache * layers[stage.stage] / double(session.config.layers),
+         stage.context});
+  return serving;
+}
+
+Expected<std::optional<ServingGroup>>
+tessera::smallestServingGroup(const PlanInput &input, int64_t cacheBatch) {
+  Expected<PlanSession> session = makeSession(input);
+  if (!session)
+    return session.takeError();
+  const PlanProblem &p = session->problem;
+  const Cluster &cluster = p.model.cluster;
+  // A chip alone stands for the usual server of it.
+  Cluster server =
+      cluster.numGPUs() > 1 ? cluster : makeCluster(cluster.chip, 1, 8);
+  int most = std::max(server.gpusPerNode, server.domainSize());
+  /// Nothing where the model cannot be split like that.
+  auto need = [&](int tp, int pp) -> std::optional<double> {
+    PlanProblem q = p;
+    q.model.cluster = makeCluster(cluster.chip, 1, tp * pp);
+    q.workload.globalBatch = 1;
+    Layout layout;
+    layout.tp = tp;
+    layout.pp = pp;
+    layout.sequenceParallel = tp > 1 && q.shape.experts;
+    std::optional<double> least;
+    // The experts of a group are split themselves, or dealt out.
+    for (auto experts : {&Layout::etp, &Layout::ep}) {
+      Layout split = layout;
+      if (q.shape.experts)
+        split.*experts = tp;
+      if (!isLegal(q, split))
+        continue;
+      double bytes = 0;
+      for (const ServingMemory &m :
+           servingMemory(*session, q, split, cacheBatch))
+        bytes = std::max(bytes, m.total());
+      least = std::min(least.value_or(bytes), bytes);
+    }
+    return least;
+  };
+  int widest = 1;
+  for (int tp = 1; tp <= most; ++tp)
+    if (std::optional<double> bytes = need(tp, 1)) {
+      widest = tp;
+      if (*bytes <= p.memoryLimit)
+        return ServingGroup{tp, 1};
+    }
+  for (int pp = 2; pp <= int(session->config.layers); ++pp)
+    if (std::optional<double> bytes = need(widest, pp))
+      if (*bytes <= p.memoryLimit)
+        return ServingGroup{widest, pp};
+  return std::optional<ServingGroup>();
+}
+
 Expected<RankMemory> tessera::rankMemory(const PlanInput &input, StringRef text,
                                          int64_t cacheBatch) {
   Expected<PlanSession> session = makeSession(input);
@@ -43,7 +122,7 @@ Expected<RankMemory> tessera::rankMemory(const PlanInput &input, StringRef text,
   const PlanProblem &p = session->problem;
   Expected<Layout> given = layoutFrom(text, p.gpus());
   if (!given)
-    return given.takeError();
+    return atFlag("--layout", given.takeError());
   if (Error e = p.verify(*given))
     return makeError("--layout is not legal: " + toString(std::move(e)));
   Layout layout = withStackSwitches(*given, p.model.traits);
@@ -56,62 +135,66 @@ Expected<RankMemory> tessera::rankMemory(const PlanInput &input, StringRef text,
   memoryUse(provider.features(layout), layout, p.workload, p.model.cluster,
             &memory.training);
 
-  // Served weights are whole: without ZeRO.
-  Layout served = layout;
-  served.zeroStage = std::min(served.zeroStage, 1);
-  std::vector<MemoryUse> stages;
-  memoryUse(provider.features(served), served, p.workload, p.model.cluster,
-            &stages);
-  double cache = cacheBytes(session->config, p.workload.sequence) *
-                 double(cacheBatch) /
-                 double(cacheParts(session->config, layout.tp));
-  std::vector<int> layers =
-      stageLayers(layout, static_cast<int>(session->config.layers));
-  for (const MemoryUse &stage : stages)
-    memory.serving.push_back(
-        {stage.weights,
-         cache * layers[stage.stage] / double(session->config.layers),
-         stage.context});
+  memory.serving = servingMemory(*session, p, layout, cacheBatch);
   return memory;
 }
 
-void tessera::printRankMemory(const RankMemory &memory, raw_ostream &out) {
-  out << "\nmemory of a rank of each stage, training under " << memory.layout
-      << "\n";
-  TextTable t;
-  t.column("stage");
-  for (const Share &share : memoryShares(memory.training.front()))
-    t.column(share.name);
-  t.column("total");
-  for (const MemoryUse &stage : memory.training) {
-    std::vector<std::string> cells{std::to_string(stage.stage)};
-    for (const Share &share : memoryShares(stage))
-      cells.push_back(formatBytes(share.value));
-    cells.push_back(formatBytes(stage.total()) +
-                    (stage.total() > memory.limit ? " !" : ""));
-    t.row(cells);
+/// Prints rows of sizes, the last of each the total; a column has one unit.
+static void printStages(ArrayRef<std::string> names,
+                        ArrayRef<std::vector<double>> stages, double limit,
+                        raw_ostream &out) {
+  TextTable table;
+  table.column("stage");
+  std::vector<std::vector<std::string>> rows(stages.size());
+  for (size_t i = 0; i < stages.size(); ++i)
+    rows[i].push_back(std::to_string(i));
+  bool over = false;
+  for (size_t j = 0; j < names.size(); ++j) {
+    std::vector<double> values;
+    for (const std::vector<double> &stage : stages)
+      values.push_back(stage[j]);
+    std::vector<std::string> texts = formatSizes(values);
+    StringRef unit = StringRef(texts.front()).rsplit(' ').second;
+    table.column(join(llvm::split(names[j], ' '), "\n") + "\n" + unit.str());
+    for (size_t i = 0; i < stages.size(); ++i) {
+      bool tooMuch = j + 1 == names.size() && values[i] > limit;
+      over |= tooMuch;
+      rows[i].push_back(StringRef(texts[i]).rsplit(' ').first.str() +
+                        (tooMuch ? " !" : ""));
+    }
   }
-  t.print(out);
+  for (std::vector<std::string> &row : rows)
+    table.row(std::move(row));
+  table.print(out);
+  if (over)
+    out << "!: more than the " << formatBytes(limit) << " of a GPU\n";
+}
+
+void tessera::printRankMemory(const RankMemory &memory, raw_ostream &out) {
+  out << "\n";
+  printWrapped(out, "memory of a rank of each stage, training under " +
+                        memory.layout + " (of " + formatBytes(memory.limit) +
+                        ")");
+  std::vector<std::string> names;
+  std::vector<std::vector<double>> stages;
+  for (const Share &share : memoryShares(memory.training.front()))
+    names.push_back(share.name);
+  for (const MemoryUse &stage : memory.training) {
+    stages.emplace_back();
+    for (const Share &share : memoryShares(stage))
+      stages.back().push_back(share.value);
+    stages.back().push_back(stage.total());
+  }
+  names.push_back("total");
+  printStages(names, stages, memory.limit, out);
   out << "\nserving " << memory.cacheBatch
       << (memory.cacheBatch == 1 ? " sequence" : " sequences")
       << " with the same tp and pp\n";
-  TextTable s;
-  s.column("stage").column("weights").column("cache").column("context").column(
-      "total");
-  for (size_t i = 0; i < memory.serving.size(); ++i) {
-    const ServingMemory &m = memory.serving[i];
-    s.row({std::to_string(i), formatBytes(m.weights), formatBytes(m.cache),
-           formatBytes(m.context),
-           formatBytes(m.total()) + (m.total() > memory.limit ? " !" : "")});
-  }
-  s.print(out);
-  bool over =
-      any_of(memory.training,
-             [&](const MemoryUse &m) { return m.total() > memory.limit; }) ||
-      any_of(memory.serving,
-             [&](const ServingMemory &m) { return m.total() > memory.limit; });
-  if (over)
-    out << "!: more than the " << formatBytes(memory.limit) << " of a GPU\n";
+  stages.clear();
+  for (const ServingMemory &m : memory.serving)
+    stages.push_back({m.weights, m.cache, m.context, m.total()});
+  printStages({"weights", "cache", "context", "total"}, stages, memory.limit,
+              out);
 }
 
 json::Value tessera::toJson(const RankMemory &memory) {

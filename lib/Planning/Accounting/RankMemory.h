@@ -6,6 +6,7 @@
 #include "tessera/Planning/Plan.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
+#include <optional>
 #include <vector>
 
 namespace tessera {
@@ -32,6 +33,18 @@ struct RankMemory {
 /// there are, and latent attention's rows not at all.
 llvm::Expected<RankMemory>
 rankMemory(const PlanInput &input, llvm::StringRef layout, int64_t cacheBatch);
+
+/// GPUs that serve one model together.
+struct ServingGroup {
+  int tp = 1, pp = 1;
+  int gpus() const { return tp * pp; }
+};
+
+/// The smallest group whose GPUs hold the weights and the cache of `cacheBatch`
+/// sequences: the least tp that the model can be split by, up to an NVLink
+/// domain or a node, and beyond that pipeline stages. Nothing where none fits.
+llvm::Expected<std::optional<ServingGroup>>
+smallestServingGroup(const PlanInput &input, int64_t cacheBatch);
 
 void printRankMemory(const RankMemory &memory, llvm::raw_ostream &out);
 llvm::json::Value toJson(const RankMemory &memory);

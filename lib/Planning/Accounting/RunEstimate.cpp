@@ -32,6 +32,7 @@ struct Estimate {
   std::optional<TrainingCost> training;
   double tokens = 0;
   std::optional<RankMemory> ranks;
+  std::optional<ServingGroup> group;
 
   double inferenceBytes() const {
     return state.weights + cache.value_or(0) * double(cacheBatch);
@@ -82,8 +83,8 @@ static Error readSizes(const EstimateOptions &o, Estimate &e) {
   if (e.sequence == 0)
     e.sequence = positions > 0 ? std::min<int64_t>(positions, 4096) : 4096;
   if (e.sequence < 1 || e.sequence > kLongestSequence)
-    return makeError("--sequence must be from 1 to " + Twine(kLongestSequence) +
-                     ", got " + Twine(o.sequence));
+    return makeError("--sequence: expected a whole number from 1 to " +
+                     Twine(kLongestSequence) + ", got " + Twine(o.sequence));
   if (e.config->positions && e.sequence > positions)
     return makeError("a sequence of " + Twine(e.sequence) +
                      " is longer than the " + Twine(positions) +
@@ -101,7 +102,8 @@ static Error readSizes(const EstimateOptions &o, Estimate &e) {
 
 /// More than the name of a chip.
 static bool isWholeCluster(StringRef cluster) {
-  return cluster.contains(':') || cluster.ends_with(".json");
+  return cluster.contains(':') || cluster.ends_with(".json") ||
+         cluster.starts_with("{");
 }
 
 static Error chipOf(const EstimateOptions &o, Estimate &e) {
@@ -120,7 +122,8 @@ static Error readTraining(const EstimateOptions &o, Estimate &e) {
   if (!asked && o.tokens == 0)
     return Error::success();
   if (!e.cluster)
-    return makeError("time and utilisation depend on the chip: give --cluster");
+    return makeError(
+        "time and utilisation depend on the chip: give --chip or --cluster");
   if (!(o.tokens > 0))
     return makeError("give the training tokens: --tokens 1.4T");
   TrainingRun run;
@@ -145,60 +148,79 @@ static void printEstimate(const Estimate &e, raw_ostream &out) {
   TextTable t;
   t.column(e.name, TextTable::Align::Left, false)
       .column("")
+      .column("")
       .column("", TextTable::Align::Left);
   auto row = [&](std::string what, std::string value, std::string note = "") {
-    t.row({std::move(what), std::move(value), std::move(note)});
+    t.row({std::move(what), std::move(value), "", std::move(note)});
+  };
+  // Memory in the 10^9 bytes that papers count in, and beside it in the GiB of
+  // plan and of drivers.
+  std::vector<double> sizes = {e.state.total(), e.state.weights,
+                               e.state.gradients, e.state.optimizer};
+  if (e.cache && *e.cache > 0)
+    sizes.insert(sizes.end(), {*e.cache, e.inferenceBytes()});
+  std::vector<std::string> binary = formatSizes(sizes),
+                           decimal = formatDecimalSizes(sizes);
+  size_t at = 0;
+  auto memoryRow = [&](std::string what, std::string note) {
+    t.row({std::move(what), decimal[at], binary[at], std::move(note)});
+    ++at;
   };
   row("parameters", formatCount(e.total));
   if (e.active != e.total)
-    row("active parameters", formatCount(e.active), "  of each token");
-  row("training FLOPs per token", formatCount(e.sixN), "  6 N");
+    row("active parameters", formatCount(e.active), "of each token");
+  row("training FLOPs per token", formatCount(e.sixN), "6 N");
   if (e.full)
     row("", formatCount(*e.full),
-        "  counted, attention over all " + std::to_string(e.sequence) +
-            " positions");
+        "attention over all " + std::to_string(e.sequence) + " positions");
   if (e.graph)
-    row("", formatCount(*e.graph), "  counted on the graph, with its masks");
+    row("", formatCount(*e.graph), "on the graph, with its masks");
   t.rule();
-  row("training state", formatNumber(e.state.total() / 1e9, 1) + " GB",
-      "  16 bytes a parameter (18 in plan), activations apart");
-  row("  weights", formatNumber(e.state.weights / 1e9, 1) + " GB", "  16 bits");
-  row("  gradients", formatNumber(e.state.gradients / 1e9, 1) + " GB",
-      "  16 bits");
-  row("  optimizer", formatNumber(e.state.optimizer / 1e9, 1) + " GB",
-      "  32-bit master weights and both moments of Adam");
+  memoryRow("training state", "16 bytes a parameter (plan: 18)");
+  memoryRow("  weights", "16 bits");
+  memoryRow("  gradients", "16 bits");
+  memoryRow("  optimizer", "32-bit master weights and moments");
   if (e.cache && *e.cache > 0) {
-    row("key-value cache", formatBytes(*e.cache),
-        "  of one sequence of " + std::to_string(e.sequence) + ", 16 bits");
-    row("inference", formatNumber(e.inferenceBytes() / 1e9, 1) + " GB",
-        "  weights and the cache of " + std::to_string(e.cacheBatch) +
-            (e.cacheBatch == 1 ? " sequence" : " sequences"));
+    memoryRow("key-value cache",
+              "of one sequence of " + std::to_string(e.sequence) + ", 16 bits");
+    memoryRow("inference",
+              "weights and the cache of " + std::to_string(e.cacheBatch) +
+                  (e.cacheBatch == 1 ? " sequence" : " sequences"));
   }
   if (e.cluster) {
     double memory = e.cluster->chip.memoryBytes;
     t.rule();
-    std::string chip = "  " + e.cluster->chip.name + ", " + formatBytes(memory);
+    t.row({"memory of one " + e.cluster->chip.name,
+           formatDecimalSizes(memory).front(), formatSizes(memory).front(),
+           ""});
     row("GPUs that hold the training state",
-        std::to_string(minimumGPUs(e.state.total(), memory)), chip);
-    row("GPUs that hold it for inference",
-        std::to_string(minimumGPUs(e.inferenceBytes(), memory)), chip);
+        std::to_string(minimumGPUs(e.state.total(), memory)));
+    if (e.group)
+      row("GPUs that hold it for inference", std::to_string(e.group->gpus()),
+          "tp=" + std::to_string(e.group->tp) +
+              (e.group->pp > 1 ? " pp=" + std::to_string(e.group->pp) : "") +
+              ", the least legal split");
+    else if (e.config)
+      row("GPUs that hold it for inference", "-", "no legal split holds it");
+    else
+      row("GPUs that hold it for inference",
+          std::to_string(minimumGPUs(e.inferenceBytes(), memory)));
   }
   if (e.training) {
     const TrainingCost &c = *e.training;
     t.rule();
     row("training FLOPs", formatv("{0:e3}", c.flops).str(),
-        "  6 N D, " + formatCount(e.tokens) + " tokens");
+        "6 N D, " + formatCount(e.tokens) + " tokens");
     row("utilisation (MFU)", formatPercent(c.mfu),
-        "  of " + formatNumber(e.cluster->chip.peak(DataType::BF16) / 1e12, 0) +
+        "of " + formatNumber(e.cluster->chip.peak(DataType::BF16) / 1e12, 0) +
             " TFLOP/s");
     row("tokens per second and GPU", formatNumber(c.tokensPerSecondPerGPU, 0));
     row("GPU-hours", formatNumber(c.gpuHours, 0));
     if (c.days > 0)
       row("days", formatNumber(c.days, 1),
-          "  on " + std::to_string(e.cluster->numGPUs()) + " GPUs");
+          "on " + std::to_string(e.cluster->numGPUs()) + " GPUs");
     row("energy", formatNumber(c.energyWattHours / 1e6, 0) + " MWh",
-        "  " + formatNumber(e.cluster->chip.powerWatts, 0) +
-            " W a GPU, PUE 1.1");
+        "" + formatNumber(e.cluster->chip.powerWatts, 0) + " W a GPU, PUE 1.1");
   }
   t.print(out);
 }
@@ -223,7 +245,13 @@ static json::Value estimateJson(const Estimate &e) {
     double memory = e.cluster->chip.memoryBytes;
     o["chip"] = e.cluster->chip.name;
     o["min_gpus_training"] = minimumGPUs(e.state.total(), memory);
-    o["min_gpus_inference"] = minimumGPUs(e.inferenceBytes(), memory);
+    if (e.group) {
+      o["min_gpus_inference"] = e.group->gpus();
+      o["inference_tp"] = e.group->tp;
+      o["inference_pp"] = e.group->pp;
+    } else if (!e.config) {
+      o["min_gpus_inference"] = minimumGPUs(e.inferenceBytes(), memory);
+    }
   }
   if (e.training) {
     const TrainingCost &c = *e.training;
@@ -240,6 +268,17 @@ static json::Value estimateJson(const Estimate &e) {
   return json::Value(std::move(o));
 }
 
+static PlanInput planInput(const EstimateOptions &o, const Estimate &e) {
+  PlanInput input;
+  input.model = o.model;
+  input.cluster = isWholeCluster(o.cluster) ? o.cluster : o.cluster + ":1";
+  input.sequence = e.sequence;
+  input.globalBatch = o.globalBatch;
+  input.stack = o.stack;
+  input.features = o.features;
+  return input;
+}
+
 static Error readRanks(const EstimateOptions &o, Estimate &e) {
   if (o.layout.empty())
     return Error::success();
@@ -247,17 +286,22 @@ static Error readRanks(const EstimateOptions &o, Estimate &e) {
     return makeError("--layout needs a model, not a number of parameters");
   if (!e.cluster || !isWholeCluster(o.cluster))
     return makeError("--layout needs a cluster: --cluster h100-sxm:16x8");
-  PlanInput input;
-  input.model = o.model;
-  input.cluster = o.cluster;
-  input.sequence = e.sequence;
-  input.globalBatch = o.globalBatch;
-  input.stack = o.stack;
-  input.features = o.features;
-  Expected<RankMemory> ranks = rankMemory(input, o.layout, o.cacheBatch);
+  Expected<RankMemory> ranks =
+      rankMemory(planInput(o, e), o.layout, o.cacheBatch);
   if (!ranks)
     return ranks.takeError();
   e.ranks = std::move(*ranks);
+  return Error::success();
+}
+
+static Error readGroup(const EstimateOptions &o, Estimate &e) {
+  if (!e.cluster || !e.config)
+    return Error::success();
+  Expected<std::optional<ServingGroup>> group =
+      smallestServingGroup(planInput(o, e), o.cacheBatch);
+  if (!group)
+    return group.takeError();
+  e.group = *group;
   return Error::success();
 }
 
@@ -269,8 +313,8 @@ int tessera::runEstimate(const EstimateOptions &o, raw_ostream &out,
     return 1;
   };
   if (o.cacheBatch < 1 || o.cacheBatch > kLargestBatch)
-    return fail("--cache-batch must be from 1 to " + Twine(kLargestBatch) +
-                ", got " + Twine(o.cacheBatch));
+    return fail("--cache-batch: expected a whole number from 1 to " +
+                Twine(kLargestBatch) + ", got " + Twine(o.cacheBatch));
   e.cacheBatch = o.cacheBatch;
   if (Error error = readSizes(o, e))
     return fail(toString(std::move(error)));
@@ -281,6 +325,8 @@ int tessera::runEstimate(const EstimateOptions &o, raw_ostream &out,
   if (Error error = readTraining(o, e))
     return fail(toString(std::move(error)));
   if (Error error = readRanks(o, e))
+    return fail(toString(std::move(error)));
+  if (Error error = readGroup(o, e))
     return fail(toString(std::move(error)));
   if (o.json) {
     out << formatv("{0:2}\n", estimateJson(e));

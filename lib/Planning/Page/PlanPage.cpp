@@ -87,10 +87,9 @@ static void writeAnswer(HtmlPage &page, const PlanReport &r) {
          best.memory.total()}},
        {Piece::Plain, " of " + formatBytes(p.memoryLimit) + "."}});
   writeCards(page, r.session, {"best", "ranked.0", &best});
-  if (r.gpuHourPrice > 0)
-    page.note("At the price given, 1T tokens cost " +
-              formatCount(effortFor(1e12, best, p, p.gpus()).gpuHours *
-                          r.gpuHourPrice) +
+  if (r.gpuHourPrice.amount > 0)
+    page.note("1T tokens cost " +
+              costText(effortFor(1e12, best, p, p.gpus()), r.gpuHourPrice) +
               ".");
   writeCertificate(page, r.result.certificate);
 }

@@ -103,17 +103,9 @@ tessera::layoutInWords(const Layout &l) {
 
 std::vector<std::pair<std::string, std::string>>
 tessera::exportCommandLines(const PlanSession &s, const Layout &layout) {
-  const PlanProblem &p = s.problem;
-  std::string common = " --model " + shellWord(s.modelText) +
-                       " --global-batch " +
-                       std::to_string(p.workload.globalBatch) + " --seq " +
-                       std::to_string(p.workload.sequence);
-  if (p.model.cluster.gpusPerNode != 8)
-    common += " --gpus-per-node " + std::to_string(p.model.cluster.gpusPerNode);
-  common += " --layout \"" + layout.str() + "\" -o ";
   std::vector<std::pair<std::string, std::string>> out;
   for (const FrameworkName &f : frameworkNames())
-    out.push_back({f.title.str(), "tessera export --to " + f.name.str() +
-                                      common + f.fileName.str()});
+    out.push_back(
+        {f.title.str(), exportCommandLine(s, layout, f.name, f.fileName)});
   return out;
 }

@@ -6,6 +6,7 @@
 #include "tessera/Support/Svg.h"
 #include "tessera/Support/Table.h"
 #include "tessera/Support/Units.h"
+#include "tessera/Support/Wrap.h"
 
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -108,21 +109,23 @@ llvm::Error runScale(const ScaleOptions &options, llvm::raw_ostream &os) {
     return llvm::Error::success();
   }
   const bool inference = options.budget.inferenceTokens > 0;
-  os << llvm::formatv("compute budget: {0:e3} FLOPs", options.budget.flops);
+  std::string budget =
+      llvm::formatv("compute budget: {0:e3} FLOPs", options.budget.flops);
   if (inference)
-    os << ", serving " << formatCount(options.budget.inferenceTokens)
-       << " tokens";
+    budget +=
+        ", serving " + formatCount(options.budget.inferenceTokens) + " tokens";
   if (!options.budgetFrom.empty())
-    os << " (" << options.budgetFrom << ")";
-  os << "\n\n";
+    budget += " (" + options.budgetFrom + ")";
+  printWrapped(os, budget);
+  os << "\n";
   TextTable table;
-  table.column("law", TextTable::Align::Left)
-      .column("parameters")
+  table.column("law", TextTable::Align::Left, /*mayShrink=*/false)
+      .column("params")
       .column("tokens")
-      .column("tokens/param")
+      .column("tokens/\nparam")
       .column("loss");
   if (inference)
-    table.column("train FLOPs").column("lifetime FLOPs");
+    table.column("training\nFLOPs").column("lifetime\nFLOPs");
   table.column("source", TextTable::Align::Left, /*mayShrink=*/false);
   for (const Recommendation &row : *rows) {
     std::vector<std::string> cells{
@@ -137,8 +140,9 @@ llvm::Error runScale(const ScaleOptions &options, llvm::raw_ostream &os) {
     table.row(cells);
   }
   table.print(os);
-  os << "\nlosses are each paper's own fit on its own data: compare within a "
-        "row's law, not between laws\n";
+  os << "\n";
+  printWrapped(os, "losses are each paper's own fit on its own data: compare "
+                   "within a row's law, not between laws");
   return llvm::Error::success();
 }
 

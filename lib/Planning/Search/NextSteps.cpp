@@ -4,6 +4,7 @@
 #include "tessera/Planning/Export.h"
 #include "tessera/Support/File.h"
 #include "tessera/Support/Units.h"
+#include "tessera/Support/Wrap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -87,7 +88,8 @@ std::string tessera::compileCommandLine(const PlanSession &s, const Layout &l) {
   if (!whyNotCompiled(s, l).empty())
     return "";
   return "tessera compile " + shellWord(s.modelText) + " --layout \"" +
-         l.str() + "\" --seq " + std::to_string(s.problem.workload.sequence) +
+         l.str() + "\" --sequence " +
+         std::to_string(s.problem.workload.sequence) +
          " --dtype bf16 -o model.exe";
 }
 
@@ -108,23 +110,24 @@ std::string tessera::explainCommandLine(const PlanSession &s, const Layout &l) {
   return line + " --layout \"" + l.str() + "\"";
 }
 
+std::string tessera::exportCommandLine(const PlanSession &s, const Layout &l,
+                                       StringRef format, StringRef file) {
+  const Workload &w = s.problem.workload;
+  return ("tessera export --to " + format + " --model ").str() +
+         shellWord(s.modelText) + " --cluster " + shellWord(clusterOf(s)) +
+         " --global-batch " + std::to_string(w.globalBatch) + " --sequence " +
+         std::to_string(w.sequence) + " --layout \"" + l.str() + "\" -o " +
+         file.str();
+}
+
 std::vector<NextStep> tessera::nextSteps(const PlanSession &s,
                                          const PlanResult &result) {
   const Layout &l = result.ranked.front().layout;
   const Layout &other = result.ranked[result.ranked.size() > 1].layout;
-  const PlanProblem &p = s.problem;
-  FrameworkName format = formatOf(p);
+  FrameworkName format = formatOf(s.problem);
   std::vector<NextStep> steps;
-  std::string node;
-  if (p.model.cluster.gpusPerNode != 8)
-    node = " --gpus-per-node " + std::to_string(p.model.cluster.gpusPerNode);
-  steps.push_back({"train with it",
-                   ("tessera export --to " + format.name + " --model ").str() +
-                       shellWord(s.modelText) + " --global-batch " +
-                       std::to_string(p.workload.globalBatch) + " --seq " +
-                       std::to_string(p.workload.sequence) + node +
-                       " --layout \"" + l.str() + "\" -o " +
-                       format.fileName.str()});
+  steps.push_back(
+      {"train with it", exportCommandLine(s, l, format.name, format.fileName)});
   if (std::string line = compileCommandLine(s, l); !line.empty())
     steps.push_back({"build its forward pass", line});
   steps.push_back({"compare your own", explainCommandLine(s, other)});
@@ -134,14 +137,11 @@ std::vector<NextStep> tessera::nextSteps(const PlanSession &s,
 void tessera::printNextSteps(const PlanSession &s, const PlanResult &result,
                              raw_ostream &out) {
   out << "\nnext:\n";
-  std::vector<NextStep> steps = nextSteps(s, result);
-  size_t width = 0;
-  for (const NextStep &step : steps)
-    width = std::max(width, step.purpose.size());
-  for (const NextStep &step : steps)
-    out << "  " << step.purpose << std::string(width - step.purpose.size(), ' ')
-        << "  " << step.command << "\n";
+  for (const NextStep &step : nextSteps(s, result)) {
+    out << "  " << step.purpose << ":\n";
+    printCommand(out, step.command, 4);
+  }
   if (std::string why = whyNotCompiled(s, result.ranked.front().layout);
       !why.empty())
-    out << "not compiled: " << why << "\n";
+    printWrapped(out, "not compiled: " + why);
 }

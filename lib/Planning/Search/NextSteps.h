@@ -20,6 +20,10 @@ std::vector<NextStep> nextSteps(const PlanSession &session,
 /// file, its JSON with another number in it.
 llvm::Error setNodes(PlanSession &session, int nodes);
 
+/// `tessera export` of a layout of the session, to a file.
+std::string exportCommandLine(const PlanSession &session, const Layout &layout,
+                              llvm::StringRef format, llvm::StringRef file);
+
 /// `text` as a shell takes it for one word.
 std::string shellWord(llvm::StringRef text);
 /// Builds the layout's forward pass; "" where the compiler cannot.

@@ -2,21 +2,33 @@
 #include "Report.h"
 #include "NextSteps.h"
 #include "lib/Planning/Page/Page.h"
+#include "tessera/CostModel/Validation.h"
 #include "tessera/Planning/CompilerMesh.h"
 #include "tessera/Support/Table.h"
 #include "tessera/Support/Units.h"
+#include "tessera/Support/Wrap.h"
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>
+#include <cmath>
 
 using namespace llvm;
 using namespace tessera;
+using Side = TextTable::Align;
 
-void tessera::printBreakdown(const Candidate &c, raw_ostream &out) {
+/// Memory of a GPU, or what the user allows of it.
+static double roomOf(const PlanProblem &p) {
+  const Chip &chip = p.model.cluster.chip;
+  return p.memoryLimit >= plannedMemory(chip) ? chip.memoryBytes
+                                              : p.memoryLimit;
+}
+
+void tessera::printBreakdown(const Candidate &c, const PlanProblem &p,
+                             raw_ostream &out) {
   TextTable table;
-  table.column("time", TextTable::Align::Left)
+  table.column("time", Side::Left)
       .column("")
       .column("share")
-      .column("   memory of the fullest GPU", TextTable::Align::Left)
+      .column("   memory of the fullest GPU", Side::Left)
       .column("")
       .column("share");
   std::vector<Share> time, memory;
@@ -26,36 +38,69 @@ void tessera::printBreakdown(const Candidate &c, raw_ostream &out) {
   for (const Share &s : memoryShares(c.memory))
     if (s.value > 0)
       memory.push_back(s);
+  // The totals last, so that each column has their unit.
+  std::vector<double> seconds, bytes;
+  for (const Share &s : time)
+    seconds.push_back(s.value);
+  for (const Share &s : memory)
+    bytes.push_back(s.value);
+  double total = c.memory.total(), room = roomOf(p), free = room - total;
+  seconds.push_back(c.step.seconds);
+  bytes.insert(bytes.end(), {total, room, free});
+  std::vector<std::string> times = formatDurations(seconds),
+                           sizes = formatSizes(bytes);
   for (size_t i = 0; i < std::max(time.size(), memory.size()); ++i) {
     std::vector<std::string> row(6);
     if (i < time.size()) {
       row[0] = time[i].name;
-      row[1] = formatDuration(time[i].value);
+      row[1] = times[i];
       row[2] = formatPercent(time[i].value / c.step.seconds);
     }
     if (i < memory.size()) {
       row[3] = "   " + memory[i].name;
-      row[4] = formatBytes(memory[i].value);
-      row[5] = formatPercent(memory[i].value / c.memory.total());
+      row[4] = sizes[i];
+      row[5] = formatPercent(memory[i].value / room);
     }
     table.row(row);
   }
-  table.row({"step", formatDuration(c.step.seconds), "", "   total",
-             formatBytes(c.memory.total()), ""});
+  size_t last = memory.size();
+  table.row({"step", times.back(), "", "   total", sizes[last],
+             formatPercent(total / room)});
+  bool whole = room >= p.model.cluster.chip.memoryBytes;
+  table.row({"", "", "", whole ? "   the chip's memory" : "   limit (--memory)",
+             sizes[last + 1], ""});
+  table.row({"", "", "", free < 0 ? "   too much" : "   free",
+             free < 0 ? sizes[last + 2].substr(1) : sizes[last + 2],
+             formatPercent(std::abs(free) / room)});
   table.print(out);
 }
 
-/// `text` as lines of at most `width`, broken at blanks.
-static std::vector<std::string> wrapped(StringRef text, size_t width) {
-  std::vector<std::string> lines(1);
-  SmallVector<StringRef> words;
-  text.split(words, ' ');
-  for (StringRef word : words) {
-    if (!lines.back().empty() && lines.back().size() + 1 + word.size() > width)
-      lines.emplace_back();
-    lines.back() += (lines.back().empty() ? "" : " ") + word.str();
+/// A row whose last cell is a layout, in `room` columns; what is longer goes on
+/// below.
+static void rowWithLayout(TextTable &table, std::vector<std::string> numbers,
+                          StringRef layout, int room) {
+  std::vector<std::string> lines = wrapText(layout, size_t(room));
+  size_t count = numbers.size();
+  numbers.push_back(lines.front());
+  table.row(numbers);
+  for (const std::string &more : ArrayRef(lines).drop_front()) {
+    std::vector<std::string> row(count);
+    row.push_back("  " + more);
+    table.row(row);
   }
-  return lines;
+}
+
+/// Columns that a layout may have beside `numbers`.
+static int layoutRoom(int numbers) {
+  constexpr int kLeast = 24;
+  return std::max(kLeast, int(terminalWidth()) - numbers);
+}
+
+static std::vector<std::string> stepTexts(ArrayRef<Candidate> candidates) {
+  std::vector<double> seconds;
+  for (const Candidate &c : candidates)
+    seconds.push_back(c.step.seconds);
+  return formatDurations(seconds);
 }
 
 static void printRanking(const PlanReport &r, raw_ostream &out) {
@@ -63,26 +108,25 @@ static void printRanking(const PlanReport &r, raw_ostream &out) {
   TextTable table;
   table.column("")
       .column("step")
-      .column("slower by")
+      .column("slower")
       .column("tokens/s/GPU")
       .column("MFU")
       .column("GiB/GPU")
-      .column("layout", TextTable::Align::Left, /*mayShrink=*/false);
-  // What the numbers leave of a line; a longer layout goes on below.
-  constexpr int kNumbers = 54, kLeast = 24;
-  int room = std::max(kLeast, int(terminalWidth()) - kNumbers);
+      .column("free")
+      .column("layout", Side::Left, /*mayShrink=*/false);
+  std::vector<std::string> steps = stepTexts(r.result.ranked);
   double best = r.result.ranked.front().step.seconds;
-  int rank = 0;
-  for (const Candidate &c : r.result.ranked) {
-    double slower = c.step.seconds / best - 1;
-    std::vector<std::string> layout = wrapped(c.layout.str(), size_t(room));
-    table.row({std::to_string(++rank), formatDuration(c.step.seconds),
-               rank == 1 ? "" : formatPercent(slower),
-               formatNumber(tokensPerSecond(c, p) / double(p.gpus()), 0),
-               formatPercent(modelFlopsUtilisation(c, p)),
-               formatNumber(c.memory.total() / kGiB, 1), layout.front()});
-    for (const std::string &more : ArrayRef(layout).drop_front())
-      table.row({"", "", "", "", "", "", "  " + more});
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const Candidate &c = r.result.ranked[i];
+    double bytes = c.memory.total();
+    rowWithLayout(table,
+                  {std::to_string(i + 1), steps[i],
+                   i ? formatPercent(c.step.seconds / best - 1) : "",
+                   formatNumber(tokensPerSecond(c, p) / double(p.gpus()), 0),
+                   formatPercent(modelFlopsUtilisation(c, p)),
+                   formatNumber(bytes / kGiB, 1),
+                   formatNumber((roomOf(p) - bytes) / kGiB, 1)},
+                  c.layout.str(), layoutRoom(62));
   }
   table.print(out);
 }
@@ -90,22 +134,22 @@ static void printRanking(const PlanReport &r, raw_ostream &out) {
 static void printStudies(const PlanReport &r, raw_ostream &out) {
   double best = r.result.ranked.front().step.seconds;
   for (const Sensitivity &s : r.studies) {
-    out << "what if " << s.question << ": ";
+    std::string text = "what if " + s.question + ": ";
     if (s.planned > 0)
-      out << "this layout takes " << formatDuration(s.planned) << " ("
-          << formatPercent(s.planned / best - 1) << " more)";
+      text += "this layout takes " + formatDuration(s.planned) + " (" +
+              formatPercent(s.planned / best - 1) + " more)";
     else
-      out << "this layout no longer fits (" << formatBytes(s.plannedBytes)
-          << ")";
+      text +=
+          "this layout no longer fits (" + formatBytes(s.plannedBytes) + ")";
     if (s.largestSkew > 0)
-      out << "; it fits up to " << formatNumber(s.largestSkew, 2)
-          << " times the mean";
+      text += "; it fits up to " + formatNumber(s.largestSkew, 2) +
+              " times the mean";
     if (s.sameLayout)
-      out << " and stays the best";
+      text += " and stays the best";
     else if (s.best)
-      out << "; then " << s.best->layout.str() << " would be best with "
-          << formatDuration(s.best->step.seconds);
-    out << "\n";
+      text += "; then " + s.best->layout.str() + " would be best with " +
+              formatDuration(s.best->step.seconds);
+    printWrapped(out, text);
   }
 }
 
@@ -117,18 +161,20 @@ static void printBeyond(const PlanReport &r, raw_ostream &out) {
   std::vector<std::string> limits = limitsOf(f, p.shape.experts > 0);
   if (limits.empty())
     return;
-  out << "left out, as " << f.title << " cannot run it: " << join(limits, "; ");
+  std::string text =
+      "left out, as " + f.title + " cannot run it: " + join(limits, "; ");
   if (!r.beyond->best) {
-    out << "; on these meshes nothing of it would be faster\n";
+    printWrapped(out, text + "; on these meshes nothing of it would be faster");
     return;
   }
+  printWrapped(out, text);
   const Candidate &best = *r.beyond->best;
   double gain = r.result.ranked.front().step.seconds / best.step.seconds - 1;
-  out << "\nwithout that: " << formatPercent(gain) << " faster with "
-      << best.layout.str() << ", which needs ";
+  text = "without that: " + formatPercent(gain) + " faster with " +
+         best.layout.str() + ", which needs ";
   for (size_t i = 0; i < r.beyond->obstacles.size(); ++i)
-    out << (i ? ", " : "") << r.beyond->obstacles[i].wanted;
-  out << "\n";
+    text += (i ? ", " : "") + r.beyond->obstacles[i].wanted;
+  printWrapped(out, text);
 }
 
 static void printFront(const PlanReport &r, raw_ostream &out) {
@@ -136,95 +182,141 @@ static void printFront(const PlanReport &r, raw_ostream &out) {
     return;
   out << "\nstep time against memory:\n";
   TextTable table;
-  table.column("GiB/GPU").column("step").column("layout",
-                                                TextTable::Align::Left,
+  table.column("GiB/GPU").column("step").column("layout", Side::Left,
                                                 /*mayShrink=*/false);
-  for (const Candidate &c : r.front)
-    table.row({formatNumber(c.memory.total() / kGiB, 1),
-               formatDuration(c.step.seconds), c.layout.str()});
+  std::vector<std::string> steps = stepTexts(r.front);
+  for (size_t i = 0; i < steps.size(); ++i)
+    rowWithLayout(table,
+                  {formatNumber(r.front[i].memory.total() / kGiB, 1), steps[i]},
+                  r.front[i].layout.str(), layoutRoom(22));
   table.print(out);
 }
 
 static void printSizes(const PlanReport &r, raw_ostream &out) {
   if (r.sizes.empty())
     return;
+  const PlanProblem &p = r.session.problem;
   const ClusterChoice *best = bestOf(r.sizes);
+  bool priced = r.gpuHourPrice.amount > 0;
   out << "\nnumber of GPUs by " << nameOf(r.objective)
       << ", the same global batch for each:\n";
   TextTable table;
   table.column("GPUs").column("step").column("tokens/s/GPU");
   table.column("GPU-hours/1T").column("MWh/1T");
-  if (r.gpuHourPrice > 0)
+  if (priced)
     table.column("cost/1T");
-  table.column("layout", TextTable::Align::Left, /*mayShrink=*/false);
+  table.column("layout", Side::Left, /*mayShrink=*/false);
+  std::vector<Candidate> fitting;
+  for (const ClusterChoice &c : r.sizes)
+    if (c.best)
+      fitting.push_back(*c.best);
+  std::vector<std::string> steps = stepTexts(fitting);
+  size_t at = 0;
   for (const ClusterChoice &c : r.sizes) {
     std::vector<std::string> row = {std::to_string(c.gpus)};
+    std::string layout = "does not fit";
     if (c.best) {
-      const PlanProblem &p = r.session.problem;
       Effort effort = effortFor(1e12, *c.best, p, c.gpus);
       double tokens = tokensPerSecond(*c.best, p) / double(c.gpus);
-      row.insert(row.end(),
-                 {formatDuration(c.best->step.seconds), formatNumber(tokens, 0),
-                  formatNumber(effort.gpuHours, 0),
-                  formatNumber(effort.megawattHours, 1)});
-      if (r.gpuHourPrice > 0)
-        row.push_back(formatCount(effort.gpuHours * r.gpuHourPrice));
-      row.push_back(c.best->layout.str() + (&c == best ? "  <- best" : ""));
-    } else {
-      row.resize(r.gpuHourPrice > 0 ? 6 : 5);
-      row.push_back("does not fit");
+      row.insert(row.end(), {steps[at++], formatNumber(tokens, 0),
+                             formatNumber(effort.gpuHours, 0),
+                             formatNumber(effort.megawattHours, 1)});
+      if (priced)
+        row.push_back(
+            withCurrency(formatCount(effort.gpuHours * r.gpuHourPrice.amount),
+                         r.gpuHourPrice));
+      layout = c.best->layout.str() + (&c == best ? "  <- best" : "");
     }
-    table.row(row);
+    row.resize(priced ? 6 : 5);
+    rowWithLayout(table, row, layout, layoutRoom(priced ? 69 : 56));
   }
   table.print(out);
 }
 
 static void printCertificate(const Certificate &c, raw_ostream &out) {
-  out << "certificate: ";
+  std::string text = "certificate: ";
   if (c.gap <= 0)
-    out << "best of " << formatCount(c.space)
-        << " layouts in the modelled space (gap 0)";
+    text += "best of " + formatCount(c.space) +
+            " layouts in the modelled space (gap 0)";
   else
-    out << "within " << formatPercent(c.gap) << " of the best of "
-        << formatCount(c.space) << " layouts";
-  out << "; " << c.meshes << " meshes, " << c.stateCut
-      << " cut by the least memory, " << c.expanded << " expanded, "
-      << c.memoryCut << " layouts cut by memory, " << c.boundCut
-      << " by their bound, " << c.dominated << " by less recomputation, "
-      << c.evaluated << " timelines, " << formatDuration(c.seconds) << "\n";
+    text += "within " + formatPercent(c.gap) + " of the best of " +
+            formatCount(c.space) + " layouts";
+  raw_string_ostream os(text);
+  os << "; " << c.meshes << " meshes, " << c.stateCut
+     << " cut by the least memory, " << c.expanded << " expanded, "
+     << c.memoryCut << " layouts cut by memory, " << c.boundCut
+     << " by their bound, " << c.dominated << " by less recomputation, "
+     << c.evaluated << " timelines, " << formatDuration(c.seconds);
+  printWrapped(out, text);
+}
+
+void tessera::printAssumptions(const PlanSession &s, raw_ostream &out) {
+  printWrapped(out, "assumed: " + join(s.assumptions, "; "));
+}
+
+void tessera::printStep(const Candidate &c, const PlanProblem &p,
+                        raw_ostream &out) {
+  printWrapped(
+      out, formatDuration(c.step.seconds) + " a step (" +
+               expectedError(defaultValidation(), p.model.cluster, p.stack) +
+               ")");
+}
+
+json::Object tessera::expectedErrorJson(const PlanProblem &p) {
+  const StepValidation &validation = defaultValidation();
+  json::Object o{{"text", expectedError(validation, p.model.cluster, p.stack)}};
+  auto add = [&](StringRef name, const StepError &error) {
+    o[name] = json::Object{
+        {"runs", error.runs}, {"median", error.median}, {"p90", error.p90}};
+  };
+  bool own = !p.model.cluster.efficiencies.empty();
+  if (const StepError *error =
+          validation.find(p.model.cluster.chip.name, p.stack);
+      error && !own)
+    add("measured", *error);
+  if (validation.heldOut)
+    add("held_out", *validation.heldOut);
+  return o;
+}
+
+std::string tessera::costText(const Effort &effort, const Price &price) {
+  return withCurrency(formatCount(effort.gpuHours * price.amount), price) +
+         " (" + withCurrency(formatNumber(price.amount, 2), price) +
+         " per GPU-hour)";
 }
 
 void tessera::print(const PlanReport &r, raw_ostream &out) {
   const PlanProblem &p = r.session.problem;
   const Candidate &best = r.result.ranked.front();
-  out << p.name << " (" << formatCount(double(p.shape.totalParameters()));
+  std::string title =
+      p.name + " (" + formatCount(double(p.shape.totalParameters()));
   if (p.shape.experts)
-    out << ", " << formatCount(double(p.shape.activeParameters())) << " active";
-  out << ") on " << p.model.cluster.str() << ", " << p.gpus() << " GPUs\n"
-      << "assumed:";
-  for (size_t i = 0; i < r.session.assumptions.size(); ++i)
-    out << (i ? "; " : " ") << r.session.assumptions[i];
-  out << "\n\n";
-  printRanking(r, out);
-  out << "\nbest: " << best.layout.str() << "\n";
-  printBreakdown(best, out);
-  Effort effort = effortFor(1e12, best, p, p.gpus());
-  out << "\n1T tokens take " << formatDuration(effort.seconds) << ", "
-      << formatCount(effort.gpuHours) << " GPU-hours, "
-      << formatNumber(effort.megawattHours, 0)
-      << " MWh (at full power, PUE 1.1)";
-  if (r.gpuHourPrice > 0)
-    out << ", cost " << formatCount(effort.gpuHours * r.gpuHourPrice);
+    title += ", " + formatCount(double(p.shape.activeParameters())) + " active";
+  printWrapped(out, title + ") on " + p.model.cluster.str() + ", " +
+                        std::to_string(p.gpus()) + " GPUs");
+  printAssumptions(r.session, out);
   out << "\n";
+  printRanking(r, out);
+  out << "\n";
+  printWrapped(out, "best: " + best.layout.str());
+  printStep(best, p, out);
+  printBreakdown(best, p, out);
+  out << "\n";
+  Effort effort = effortFor(1e12, best, p, p.gpus());
+  std::string cost;
+  if (r.gpuHourPrice.amount > 0)
+    cost = ", cost " + costText(effort, r.gpuHourPrice);
+  printWrapped(out, "1T tokens take " + formatDuration(effort.seconds) + ", " +
+                        formatCount(effort.gpuHours) + " GPU-hours, " +
+                        formatNumber(effort.megawattHours, 0) +
+                        " MWh (at full power, PUE 1.1)" + cost);
   if (r.result.ranked.size() > 1) {
     const Candidate &second = r.result.ranked[1];
-    out << "runner-up: " << second.layout.str() << ", "
-        << formatPercent(second.step.seconds / best.step.seconds - 1)
-        << " slower";
     std::string why = losses(second.step, best.step);
-    if (!why.empty())
-      out << ": " << why;
-    out << "\n";
+    printWrapped(
+        out, "runner-up: " + second.layout.str() + ", " +
+                 formatPercent(second.step.seconds / best.step.seconds - 1) +
+                 " slower" + (why.empty() ? "" : ": " + why));
   }
   printStudies(r, out);
   printBeyond(r, out);
@@ -290,6 +382,7 @@ json::Value tessera::toJson(const PlanReport &r) {
                  {"ranked", std::move(ranked)},
                  {"sensitivity", std::move(studies)},
                  {"memory_limit_bytes", p.memoryLimit},
+                 {"expected_error", expectedErrorJson(p)},
                  {"certificate", toJson(r.result.certificate)}};
   if (p.framework)
     o["stack_limits"] =
@@ -318,8 +411,12 @@ json::Value tessera::toJson(const PlanReport &r) {
   json::Object trillion{{"seconds", effort.seconds},
                         {"gpu_hours", effort.gpuHours},
                         {"megawatt_hours", effort.megawattHours}};
-  if (r.gpuHourPrice > 0)
-    trillion["cost"] = effort.gpuHours * r.gpuHourPrice;
+  if (const Price &price = r.gpuHourPrice; price.amount > 0) {
+    trillion["cost"] = effort.gpuHours * price.amount;
+    o["gpu_hour_price"] = price.amount;
+    if (std::string currency = price.before + price.behind; !currency.empty())
+      o["currency"] = json::fixUTF8(currency);
+  }
   o["per_trillion_tokens"] = std::move(trillion);
   if (r.detail)
     o["detail"] = toJson(*r.detail, r.everything);

@@ -13,7 +13,7 @@ struct PlanReport {
   const PlanSession &session;
   const PlanResult &result;
   Objective objective;
-  double gpuHourPrice;
+  Price gpuHourPrice;
   std::vector<Sensitivity> studies;
   std::optional<BeyondStack> beyond;
   std::vector<Candidate> front;
@@ -52,8 +52,22 @@ void print(const PlanReport &report, llvm::raw_ostream &out);
 llvm::json::Value toJson(const PlanReport &report);
 llvm::json::Array toJson(llvm::ArrayRef<Obstacle> obstacles);
 
-/// The two tables of one layout: where time and memory go.
-void printBreakdown(const Candidate &c, llvm::raw_ostream &out);
+/// The two tables of one layout: where time and memory go, and what memory
+/// there is.
+void printBreakdown(const Candidate &c, const PlanProblem &problem,
+                    llvm::raw_ostream &out);
+
+/// "18.2 s a step (...)" with what measurements say to expect of it.
+void printStep(const Candidate &c, const PlanProblem &problem,
+               llvm::raw_ostream &out);
+/// The same as JSON: "text", and "measured" and "held_out" where known.
+llvm::json::Object expectedErrorJson(const PlanProblem &problem);
+
+/// "assumed: ...; ..."
+void printAssumptions(const PlanSession &session, llvm::raw_ostream &out);
+
+/// "$570.4K ($2.50 per GPU-hour)"
+std::string costText(const Effort &effort, const Price &price);
 
 } // namespace tessera
 

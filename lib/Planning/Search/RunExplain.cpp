@@ -4,35 +4,41 @@
 #include "tessera/Support/File.h"
 #include "tessera/Support/Printable.h"
 #include "tessera/Support/Units.h"
+#include "tessera/Support/Wrap.h"
 
 using namespace llvm;
 using namespace tessera;
 
-static Expected<Layout> readLayout(const PlanSession &s, StringRef text) {
-  if (text.empty())
+static Expected<Layout> readLayout(const PlanSession &s,
+                                   const ExplainOptions &o) {
+  if (o.layout.empty())
     return makeError("give the layout to explain: --layout "
-                     "\"tp=8,pp=4,mb=1,sp\"");
-  Expected<Layout> layout = layoutFrom(text, s.problem.gpus());
+                     "\"tp=8,pp=4,mb=1,sp\", or --from and the file of a "
+                     "training framework");
+  std::string where =
+      o.layoutFile.empty() ? "--layout" : "--from '" + o.layoutFile + "'";
+  Expected<Layout> layout = layoutFrom(o.layout, s.problem.gpus());
   if (!layout)
-    return layout.takeError();
+    return atFlag(where, layout.takeError());
   if (Error e = s.problem.verify(*layout))
-    return makeError("--layout is not legal: " + toString(std::move(e)));
+    return makeError(where + " is not legal: " + toString(std::move(e)));
   return withStackSwitches(*layout, s.problem.model.traits);
 }
 
 static void printExplanation(const ExplainReport &x, raw_ostream &out) {
-  const PlanSession &s = x.session;
-  const PlanProblem &p = s.problem;
-  out << p.name << " on " << p.model.cluster.str() << ", " << p.gpus()
-      << " GPUs\nassumed:";
-  for (size_t i = 0; i < s.assumptions.size(); ++i)
-    out << (i ? "; " : " ") << s.assumptions[i];
-  out << "\n\nyour layout: " << x.own.layout.str() << "\n";
-  printBreakdown(x.own, out);
-  if (!x.obstacles.empty())
-    out << "\n"
-        << p.framework->title << " cannot run it: " << describe(x.obstacles)
-        << "\n";
+  const PlanProblem &p = x.session.problem;
+  printWrapped(out, p.name + " on " + p.model.cluster.str() + ", " +
+                        std::to_string(p.gpus()) + " GPUs");
+  printAssumptions(x.session, out);
+  out << "\n";
+  printWrapped(out, "your layout: " + x.own.layout.str());
+  printStep(x.own, p, out);
+  printBreakdown(x.own, p, out);
+  if (!x.obstacles.empty()) {
+    out << "\n";
+    printWrapped(out, p.framework->title +
+                          " cannot run it: " + describe(x.obstacles));
+  }
   if (!x.fits)
     out << "\nit does not fit: " << formatBytes(x.over())
         << " more than the limit of " << formatBytes(x.room) << " on stage "
@@ -44,8 +50,9 @@ static void printExplanation(const ExplainReport &x, raw_ostream &out) {
     out << "\nno other layout fits either\n";
     return;
   }
-  out << "\nbest layout: " << x.best->layout.str() << "\n";
-  printBreakdown(*x.best, out);
+  out << "\n";
+  printWrapped(out, "best layout: " + x.best->layout.str());
+  printBreakdown(*x.best, p, out);
   double loss = x.own.step.seconds / x.best->step.seconds - 1;
   out << "\n";
   if (x.fits && x.obstacles.empty() && loss < 5e-4) {
@@ -53,24 +60,22 @@ static void printExplanation(const ExplainReport &x, raw_ostream &out) {
     return;
   }
   if (loss > 0) {
-    out << "your layout loses " << formatPercent(loss);
     std::string why = losses(x.own.step, x.best->step);
-    if (!why.empty())
-      out << ": " << why;
-    out << "\n";
+    printWrapped(out, "your layout loses " + formatPercent(loss) +
+                          (why.empty() ? "" : ": " + why));
   } else {
     out << "your layout would be " << formatPercent(-loss)
         << " faster than the best that "
         << (x.fits ? p.framework->title + " can run" : "fits") << "\n";
   }
   for (const Change &c : x.changes) {
-    out << "changing " << c.what << " alone ";
-    if (x.fits)
-      out << "gains "
-          << formatPercent(x.own.step.seconds / c.result.step.seconds - 1);
-    else
-      out << "fits with " << formatDuration(c.result.step.seconds);
-    out << ": " << c.result.layout.str() << "\n";
+    std::string what =
+        x.fits
+            ? "gains " +
+                  formatPercent(x.own.step.seconds / c.result.step.seconds - 1)
+            : "fits with " + formatDuration(c.result.step.seconds);
+    printWrapped(out, "changing " + c.what + " alone " + what + ": " +
+                          c.result.layout.str());
   }
 }
 
@@ -86,6 +91,7 @@ static json::Value explanationJson(const ExplainReport &x) {
                  {"gpus", p.gpus()},
                  {"memory_limit_bytes", x.room},
                  {"assumptions", std::move(assumptions)},
+                 {"expected_error", expectedErrorJson(p)},
                  {"fits", x.fits},
                  {"stack_cannot_run", toJson(x.obstacles)},
                  {"tight", x.tight},
@@ -121,7 +127,7 @@ int tessera::runExplain(const ExplainOptions &o, raw_ostream &out,
   Expected<PlanSession> session = makeSession(o.input);
   if (!session)
     return fail(toString(session.takeError()));
-  Expected<Layout> layout = readLayout(*session, o.layout);
+  Expected<Layout> layout = readLayout(*session, o);
   if (!layout)
     return fail(toString(layout.takeError()));
   const PlanProblem &p = session->problem;

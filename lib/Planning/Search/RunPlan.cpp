@@ -22,13 +22,11 @@ int tessera::runPlan(const PlanOptions &o, raw_ostream &out, raw_ostream &err) {
   if (!objective)
     return fail(err, toString(objective.takeError()));
   if (o.top < 1 || o.top > 1000)
-    return fail(err,
-                "--top should lie between 1 and 1000, got " + Twine(o.top));
-  for (auto [flag, value] : {std::pair("--time-limit", o.timeLimit),
-                             std::pair("--price", o.gpuHourPrice)})
-    if (!(value >= 0) || !std::isfinite(value))
-      return fail(err, Twine(flag) + " must be a number of at least 0, got " +
-                           formatNumber(value, 3));
+    return fail(err, "--top: expected a whole number from 1 to 1000, got " +
+                         Twine(o.top));
+  if (!(o.timeLimit >= 0) || !std::isfinite(o.timeLimit))
+    return fail(err, "--time-limit: expected a number of at least 0, got " +
+                         formatNumber(o.timeLimit, 3));
   if (Error e = checkOutputs(o.report, o.json, o.details))
     return fail(err, toString(std::move(e)));
   Expected<PlanSession> session = makeSession(o.input);

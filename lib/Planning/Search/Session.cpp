@@ -19,7 +19,7 @@ static Error readPrecision(StringRef text, Precision &out) {
   else if (text == "fp8")
     out.linear = DataType::FP8;
   else
-    return makeError("--precision should be bf16, fp16 or fp8, got '" + text +
+    return makeError("--precision: expected bf16, fp16 or fp8, got '" + text +
                      "'" + didYouMean(text, names));
   return Error::success();
 }
@@ -105,14 +105,14 @@ Expected<PlanSession> tessera::makeSession(const PlanInput &in) {
   p.expertSkew = in.expertSkew;
   p.memoryLimit = plannedMemory(p.model.cluster.chip);
   if (!in.memory.empty()) {
-    Expected<double> limit = parseBytes(in.memory);
+    Expected<double> limit = parseMemory(in.memory);
     if (!limit)
       return makeError("--memory: " + toString(limit.takeError()));
     p.memoryLimit = *limit;
   }
   Expected<FixedChoices> fixed = parseChoices(in.fixed);
   if (!fixed)
-    return makeError("--fix: " + toString(fixed.takeError()));
+    return atFlag("--fix", fixed.takeError());
   p.fixed = *fixed;
 
   s.assumptions.push_back(nameOf(p.precision.linear).str() +

@@ -29,7 +29,7 @@ Expected<Objective> tessera::parseObjective(StringRef name) {
   for (size_t i = 0; i < std::size(kObjectives); ++i)
     if (name == kObjectives[i])
       return static_cast<Objective>(i);
-  return makeError("--objective should be step-time, tokens-per-gpu, cost or "
+  return makeError("--objective: expected step-time, tokens-per-gpu, cost or "
                    "energy, got '" +
                    name + "'" + didYouMean(name, kObjectives));
 }

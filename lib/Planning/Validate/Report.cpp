@@ -7,6 +7,7 @@
 #include "Report.h"
 #include "tessera/Support/Table.h"
 #include "tessera/Support/Units.h"
+#include "tessera/Support/Wrap.h"
 #include <cmath>
 #include <functional>
 #include <map>
@@ -264,8 +265,9 @@ void tessera::printText(const Report &report, bool runs, raw_ostream &os) {
     std::map<std::string, std::vector<const SweepSummary *>> sources;
     for (const SweepSummary &s : report.sweeps)
       sources[s.source].push_back(&s);
-    os << "sweeps of layouts: rank correlation, and how much slower the "
-          "predicted best is than the measured best\n\n";
+    printWrapped(os, "sweeps of layouts: rank correlation, and how much slower "
+                     "the predicted best is than the measured best");
+    os << "\n";
     TextTable t;
     t.column("source", Align::Left)
         .column("sweeps")

@@ -80,8 +80,9 @@ struct Child {
 
 class Launcher {
 public:
-  Launcher(int ranks, const std::vector<std::string> &command)
-      : command(command), children(static_cast<size_t>(ranks)),
+  Launcher(int ranks, const std::vector<std::string> &command, bool tellsItself)
+      : command(command), tellsItself(tellsItself),
+        children(static_cast<size_t>(ranks)),
         token(std::to_string(getpid()) + "." + std::to_string(randomNonce())) {}
   int run();
 
@@ -99,6 +100,7 @@ private:
   int verdict();
 
   const std::vector<std::string> &command;
+  bool tellsItself;
   std::vector<Child> children;
   std::string token;
   sigset_t handled, previous;
@@ -252,6 +254,9 @@ int Launcher::verdict() {
   if (culprit < 0)
     return 0;
   int status = children[static_cast<size_t>(culprit)].status;
+  if (tellsItself && WIFEXITED(status) &&
+      (WEXITSTATUS(status) == exitFailure || WEXITSTATUS(status) == exitUsage))
+    return WEXITSTATUS(status);
   bool many = children.size() > 1;
   std::ostringstream text;
   text << "error: rank " << culprit;
@@ -289,7 +294,8 @@ int Launcher::run() {
 }
 } // namespace
 
-int launchRanks(int ranks, const std::vector<std::string> &command) {
+int launchRanks(int ranks, const std::vector<std::string> &command,
+                bool tellsItself) {
   if (ranks < 1 || ranks > maxRanks) {
     std::cerr << "error: cannot start " << ranks << " ranks, expected 1 to "
               << maxRanks << "\n";
@@ -304,7 +310,7 @@ int launchRanks(int ranks, const std::vector<std::string> &command) {
   if (resolved[0].find('/') == std::string::npos &&
       access(resolved[0].c_str(), X_OK) == 0)
     resolved[0] = "./" + resolved[0];
-  return Launcher(ranks, resolved).run();
+  return Launcher(ranks, resolved, tellsItself).run();
 }
 
 } // namespace tessera::rt

@@ -179,6 +179,16 @@ std::optional<std::string> manifestOf(const std::string &path) {
   return std::nullopt;
 }
 
+std::optional<ProgramFacts> programFacts(const std::string &path) {
+  std::optional<std::string> text = manifestOf(path);
+  if (!text)
+    return std::nullopt;
+  auto manifest = parseManifest(*text);
+  if (!manifest)
+    return std::nullopt;
+  return ProgramFacts{manifest->ranks(), manifest->kernels.size()};
+}
+
 std::optional<Refusal> whyNotStart(const std::string &path,
                                    const std::vector<std::string> &arguments,
                                    int ranks) {

@@ -4,6 +4,7 @@
 #include "tessera/Support/Suggest.h"
 #include "tessera/Support/Table.h"
 #include "tessera/Support/Units.h"
+#include "tessera/Support/Wrap.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -19,10 +20,10 @@ TEST(Units, ReadsDecimalAndBinaryBytes) {
   EXPECT_DOUBLE_EQ(cantFail(parseBytes(" 80 GiB ")), 80 * 1073741824.0);
   EXPECT_DOUBLE_EQ(cantFail(parseBytes("1e3")), 1000.0);
   EXPECT_EQ(message(parseBytes("12 parsec").takeError()),
-            "unknown unit 'parsec' in '12 parsec'; expected one of B, KB, MB, "
-            "GB, TB, KiB, MiB, GiB, TiB");
+            "expected a size like 80GB or 80GiB, got '12 parsec'; the units "
+            "are B, KB, MB, GB, TB, KiB, MiB, GiB, TiB");
   EXPECT_TRUE(StringRef(message(parseBytes("lots").takeError()))
-                  .contains("'lots' is not a size"));
+                  .contains("expected a size like 80GB or 80GiB, got 'lots'"));
   EXPECT_TRUE(
       StringRef(message(parseBytes("-1 GB").takeError())).contains("negative"));
 }
@@ -34,7 +35,48 @@ TEST(Units, ReadsCountsAndDurations) {
   EXPECT_DOUBLE_EQ(cantFail(parseDuration("1.5h")), 5400.0);
   EXPECT_DOUBLE_EQ(cantFail(parseDuration("20ms")), 0.02);
   EXPECT_TRUE(StringRef(message(parseDuration("3 fortnights").takeError()))
-                  .contains("unknown unit 'fortnights'"));
+                  .contains("got '3 fortnights'; the units are s, ms"));
+}
+
+TEST(Units, MemoryNeedsItsUnit) {
+  EXPECT_DOUBLE_EQ(cantFail(parseMemory("40GB")), 40e9);
+  EXPECT_DOUBLE_EQ(cantFail(parseMemory("85520809984")), 85520809984.0);
+  EXPECT_EQ(message(parseMemory("40").takeError()),
+            "expected at least 1MB, got 40 B; did you mean 40GB?");
+  EXPECT_EQ(message(parseMemory("0").takeError()),
+            "expected at least 1MB, got 0 B");
+}
+
+TEST(Units, PricesKeepTheirCurrency) {
+  for (auto [text, printed] : {std::pair("2.5", "4.00"),
+                               {"$2.5", "$4.00"},
+                               {"2.5 EUR", "4.00 EUR"},
+                               {"2.5\u20ac", "4.00 \u20ac"},
+                               {"USD 2.5", "USD 4.00"}}) {
+    Price price = cantFail(parsePrice(text));
+    EXPECT_DOUBLE_EQ(price.amount, 2.5) << text;
+    EXPECT_EQ(withCurrency("4.00", price), printed);
+  }
+  EXPECT_TRUE(StringRef(message(parsePrice(".5").takeError()))
+                  .contains("'$2.5' in single quotes"));
+  for (const char *text :
+       {"", "2,5", "-1", "0", "$2.5 EUR", "nan", "1e400", "2.5.1", "2.5 <b>"})
+    EXPECT_FALSE(message(parsePrice(text).takeError()).empty()) << text;
+}
+
+TEST(Units, OneUnitForAColumn) {
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(formatDurations({24.5, 0.2483, 0.00634}),
+            (Texts{"24.50 s", "0.25 s", "0.01 s"}));
+  // 5.1 minutes beside 54.1 seconds.
+  EXPECT_EQ(formatDurations({306.0, 54.13}), (Texts{"306.0 s", "54.1 s"}));
+  EXPECT_EQ(formatDurations({5400, 60}), (Texts{"90.00 min", "1.00 min"}));
+  EXPECT_EQ(formatDurations({0.002, 3e-5}), (Texts{"2.00 ms", "0.03 ms"}));
+  EXPECT_EQ(formatSizes({16.8 * kGiB, 501 * kMiB}),
+            (Texts{"16.8 GiB", "0.5 GiB"}));
+  EXPECT_EQ(formatSizes({0, 0}), (Texts{"0 B", "0 B"}));
+  EXPECT_EQ(formatDecimalSizes({1043.2e9, 1.34e9}),
+            (Texts{"1043.2 GB", "1.3 GB"}));
 }
 
 TEST(Units, PrintsWithThreeDigits) {
@@ -69,6 +111,40 @@ TEST(Table, KeepsNumbersWhenNothingCanShrink) {
   raw_string_ostream os(out);
   t.print(os, 10);
   EXPECT_NE(out.find("1234567890  1234567890"), std::string::npos);
+}
+
+TEST(Wrap, BreaksAtBlanksAndHangs) {
+  EXPECT_EQ(wrapText("one two three", 7),
+            (std::vector<std::string>{"one two", "three"}));
+  EXPECT_EQ(wrapText("", 7), std::vector<std::string>{""});
+  std::string out, text;
+  for (int i = 0; i < 60; ++i)
+    text += (i ? " word" : "word") + std::to_string(i);
+  raw_string_ostream os(out);
+  printWrapped(os, text, 4);
+  SmallVector<StringRef> lines;
+  StringRef(out).rtrim().split(lines, '\n');
+  ASSERT_GT(lines.size(), 4u);
+  std::string joined;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    EXPECT_LE(lines[i].size(), textWidth());
+    EXPECT_EQ(lines[i].starts_with("    "), i > 0);
+    joined += (i ? " " : "") + lines[i].trim().str();
+  }
+  EXPECT_EQ(joined, text);
+}
+
+TEST(Wrap, CommandsGoOnWithABackslash) {
+  std::string out;
+  raw_string_ostream os(out);
+  std::string layout(60, 'x');
+  printCommand(os,
+               "tessera export --to megatron --model 'a b' --layout \"" +
+                   layout + " sp\" -o train.sh",
+               4);
+  EXPECT_EQ(out, "    tessera export --to megatron --model 'a b' \\\n"
+                 "      --layout \"" +
+                     layout + " sp\" -o train.sh\n");
 }
 
 TEST(Suggest, NearestNameOnly) {
@@ -136,8 +212,7 @@ TEST(File, SaysBeforehandWhatCannotBeWritten) {
   EXPECT_EQ(message(checkWritable(in)),
             "cannot write '" + in + "': it is a folder");
   EXPECT_EQ(message(checkWritable(in + "/no/new.html")),
-            "cannot write '" + in + "/no/new.html': no folder '" + in +
-                "/no'");
+            "cannot write '" + in + "/no/new.html': no folder '" + in + "/no'");
   EXPECT_TRUE(errorToBool(checkWritable("")));
   sys::fs::remove_directories(dir);
 }
