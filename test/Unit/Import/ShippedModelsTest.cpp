@@ -161,7 +161,8 @@ TEST(ShippedModels, NearNamesAreSuggested) {
   llvm::Expected<ModelConfig> config = readModelConfig("lama-65b");
   ASSERT_FALSE(static_cast<bool>(config));
   EXPECT_EQ(llvm::toString(config.takeError()),
-            "model 'lama-65b' does not exist; did you mean 'llama-65b'?");
+            "model 'lama-65b' does not exist; did you mean 'llama-65b'? "
+            "('tessera models' lists those that ship)");
 }
 
 } // namespace
