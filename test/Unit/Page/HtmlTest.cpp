@@ -56,7 +56,7 @@ TEST(Words, CommandsQuoteTheModel) {
   ASSERT_FALSE(lines.empty());
   EXPECT_TRUE(StringRef(lines.front().second)
                   .starts_with("tessera export --to megatron --model llama-7b "
-                               "--global-batch "));
+                               "--cluster h100-sxm:1x8 --global-batch "));
   session.modelText = "my model's";
   for (auto &[title, line] : exportCommandLines(session, layout)) {
     EXPECT_NE(line.find(" --model 'my model'\\''s' "), std::string::npos);
