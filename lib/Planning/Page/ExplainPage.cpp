@@ -17,7 +17,6 @@ static bool asGoodAsBest(const ExplainReport &r) {
 
 /// The verdict in a sentence.
 static std::vector<Piece> verdict(const ExplainReport &r) {
-  const PlanProblem &p = r.session.problem;
   std::vector<Piece> out = {{Piece::Plain, "Your layout "},
                             {Piece::Code, r.own.layout.str()}};
   auto plain = [&](std::string text) {
