@@ -192,9 +192,12 @@ void tessera::printText(const Report &report, bool runs, raw_ostream &os) {
       if (!o.complete)
         continue;
       bool memory = o.measuredMemory > 0;
+      // One unit for the two times of a row; rows lie orders apart.
+      double seconds = o.prediction.step.seconds;
+      std::vector<std::string> times =
+          formatDurations({o.measured > 0 ? o.measured : seconds, seconds});
       t.row({pointOf(o).run, pointOf(o).model, o.run->layout.str(),
-             o.measured > 0 ? formatDuration(o.measured) : "",
-             formatDuration(o.prediction.step.seconds),
+             o.measured > 0 ? times[0] : "", times[1],
              o.measured > 0 ? signedPercent(o.timeError()) : "",
              memory ? formatNumber(o.measuredMemory / kGiB, 1) : "",
              memory ? formatNumber(o.predictedMemory / kGiB, 1) : "",
