@@ -62,8 +62,8 @@ static void applyFamily(const Point &p, ModelShape &s) {
   }
   // vTrain's one-node set is built from its own model (src/model,
   // src/config.py): GPT-2's vocabulary, of which each rank holds 50257 / tp
-  // rows, never padded; their odd widths are why the head costs a third of a
-  // step at tp 1 and next to nothing at tp 2.
+  // rows, never padded; their odd widths are why the head takes a quarter of a
+  // step of 12 layers at tp 1 and a tenth at tp 2.
   if (!s.vocab && isOneNodeVTrain(p))
     s.vocab = 50257 / tp * tp;
   // The models' published configs; GPT-2's 50257 padded is the usual one.
