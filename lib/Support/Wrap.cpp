@@ -101,13 +101,21 @@ static std::vector<StringRef> shellPieces(StringRef text) {
   return pieces;
 }
 
+std::vector<std::string> tessera::commandLines(StringRef command,
+                                               size_t width) {
+  // Two columns for the backslash, two of further indentation.
+  size_t first = width > 2 ? width - 2 : 1;
+  std::vector<std::string> lines =
+      fill(shellPieces(command), first, first > 2 ? first - 2 : 1);
+  for (size_t i = 0; i < lines.size(); ++i)
+    lines[i] = (i ? "  " : "") + lines[i] + (i + 1 < lines.size() ? " \\" : "");
+  return lines;
+}
+
 void tessera::printCommand(raw_ostream &out, StringRef command,
                            unsigned indent) {
-  // Two columns for the backslash, two of further indentation.
-  size_t width = std::max<size_t>(textWidth() - indent - 2, 1);
-  std::vector<std::string> lines =
-      fill(shellPieces(command), width, width > 2 ? width - 2 : 1);
-  for (size_t i = 0; i < lines.size(); ++i)
-    out.indent(indent + (i ? 2 : 0))
-        << lines[i] << (i + 1 < lines.size() ? " \\" : "") << "\n";
+  size_t width = textWidth();
+  for (const std::string &line :
+       commandLines(command, width > indent ? width - indent : 1))
+    out.indent(indent) << line << "\n";
 }

@@ -21,8 +21,12 @@ std::vector<std::string> wrapText(llvm::StringRef text, size_t width);
 void printWrapped(llvm::raw_ostream &out, llvm::StringRef text,
                   unsigned hang = 2);
 
-/// Prints a command line to copy: `indent` blanks, and where it goes on in the
-/// next line a backslash. Quoted words stay whole.
+/// A command line to copy as lines of at most `width` columns: where it goes on
+/// in the next a backslash, and that two columns in. Quoted words and an option
+/// with its value stay whole.
+std::vector<std::string> commandLines(llvm::StringRef command, size_t width);
+
+/// Prints them in the width of running text: `indent` blanks before each.
 void printCommand(llvm::raw_ostream &out, llvm::StringRef command,
                   unsigned indent);
 

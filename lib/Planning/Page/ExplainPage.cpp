@@ -8,13 +8,6 @@ using namespace tessera;
 using Piece = HtmlPage::Piece;
 using Column = HtmlPage::Column;
 
-/// Losses below this are none.
-static constexpr double kSame = 5e-4;
-
-static bool asGoodAsBest(const ExplainReport &r) {
-  return r.best && r.fits && r.loss() < kSame;
-}
-
 /// The verdict in a sentence.
 static std::vector<Piece> verdict(const ExplainReport &r) {
   std::vector<Piece> out = {{Piece::Plain, "Your layout "},
@@ -38,8 +31,12 @@ static std::vector<Piece> verdict(const ExplainReport &r) {
     plain(" a step.");
     return out;
   }
-  if (asGoodAsBest(r)) {
+  if (r.asGoodAsBest()) {
     plain(" is as good as the best.");
+    return out;
+  }
+  if (r.loss() <= 0) {
+    plain(" would be " + fasterText(r) + ".");
     return out;
   }
   out.push_back(
@@ -51,7 +48,7 @@ static std::vector<Piece> verdict(const ExplainReport &r) {
 
 static std::vector<NamedCandidate> both(const ExplainReport &r) {
   std::vector<NamedCandidate> list;
-  if (r.best && !asGoodAsBest(r))
+  if (r.best && !r.asGoodAsBest())
     list.push_back({"best", "best", &*r.best});
   list.push_back({"yours", "own", &r.own});
   return list;
@@ -82,7 +79,7 @@ static void writeChanges(HtmlPage &page, const ExplainReport &r) {
 
 void tessera::writePage(const ExplainReport &r, raw_ostream &out) {
   const PlanProblem &p = r.session.problem;
-  bool two = r.best && !asGoodAsBest(r);
+  bool two = r.best && !r.asGoodAsBest();
   HtmlPage page(out, subject(r.session) + ": a layout explained");
   page.heading(kicker(r.session), subject(r.session));
   page.lead(verdict(r));
@@ -90,6 +87,9 @@ void tessera::writePage(const ExplainReport &r, raw_ostream &out) {
     page.paragraph({{Piece::Plain, "The best is "},
                     {Piece::Code, r.best->layout.str()},
                     {Piece::Plain, "."}});
+  for (const std::string &line : {obstaclesText(r), tightText(r)})
+    if (!line.empty())
+      page.sentence(line);
   writeCards(page, r.session, {"yours", "own", &r.own});
   writeChanges(page, r);
   page.section("Where the time goes");

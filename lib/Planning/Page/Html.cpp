@@ -1,6 +1,8 @@
 //===- Html.cpp - one self-contained page ---------------------------------===//
 #include "Html.h"
 #include "tessera/Support/Svg.h"
+#include "tessera/Support/Wrap.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 
 using namespace llvm;
@@ -141,6 +143,11 @@ void HtmlPage::note(StringRef text) {
   os << "<p class=\"note\">" << escapeXml(text) << "</p>\n";
 }
 
+void HtmlPage::sentence(StringRef line) {
+  os << "<p>" << escapeXml(line.take_front().upper())
+     << escapeXml(line.drop_front()) << ".</p>\n";
+}
+
 void HtmlPage::seal(bool good, const std::vector<Piece> &p) {
   os << "<p class=\"seal" << (good ? "" : " open") << "\">";
   pieces(p);
@@ -200,6 +207,11 @@ void HtmlPage::list(const std::vector<std::string> &items) {
   os << "</ul>\n";
 }
 
-void HtmlPage::code(StringRef text) {
-  os << "<pre>" << escapeXml(text) << "</pre>\n";
+void HtmlPage::command(StringRef line, StringRef title) {
+  // As many columns as the page has room for.
+  constexpr unsigned kColumns = 110;
+  os << "<pre>";
+  if (!title.empty())
+    os << escapeXml(("# " + title).str()) << "\n";
+  os << escapeXml(join(commandLines(line, kColumns), "\n")) << "</pre>\n";
 }

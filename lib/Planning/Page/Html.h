@@ -53,6 +53,8 @@ public:
   void lead(const std::vector<Piece> &pieces);
   void paragraph(const std::vector<Piece> &pieces);
   void note(llvm::StringRef text);
+  /// A paragraph of a line of the terminal's report: with a capital and a stop.
+  void sentence(llvm::StringRef line);
   /// What makes the answer trustworthy; `good` where nothing is open.
   void seal(bool good, const std::vector<Piece> &pieces);
 
@@ -76,8 +78,9 @@ public:
   /// `svg` is written as it is.
   void figure(llvm::StringRef svg, llvm::StringRef caption);
   void list(const std::vector<std::string> &items);
-  /// Lines to be copied into a terminal or a file.
-  void code(llvm::StringRef text);
+  /// A command line to be copied, broken where it is long; `title` stands above
+  /// it as the shell's comment.
+  void command(llvm::StringRef line, llvm::StringRef title = "");
 
 private:
   void show(const Shown &shown);

@@ -85,7 +85,7 @@ static void writeAnswer(HtmlPage &page, const PlanReport &r) {
        {Piece::Strong,
         {formatBytes(best.memory.total()), "ranked.0.memory_bytes",
          best.memory.total()}},
-       {Piece::Plain, " of " + formatBytes(p.memoryLimit) + "."}});
+       {Piece::Plain, " of " + formatBytes(roomOf(p)) + "."}});
   writeCards(page, r.session, {"best", "ranked.0", &best});
   if (r.gpuHourPrice.amount > 0)
     page.note("1T tokens cost " +
@@ -160,8 +160,17 @@ static void writeStudies(HtmlPage &page, const PlanReport &r) {
               {"this layout", Column::Number},
               {"more", Column::Number},
               {"best then", Column::Text},
-              {"with", Column::Number}},
+              {"its step", Column::Number}},
              rows);
+}
+
+static void writeBeyond(HtmlPage &page, const PlanReport &r) {
+  std::vector<std::string> lines = beyondText(r);
+  if (lines.empty())
+    return;
+  page.section("What the software leaves out");
+  for (const std::string &line : lines)
+    page.sentence(line);
 }
 
 static void writeFront(HtmlPage &page, const PlanReport &r) {
@@ -255,6 +264,7 @@ void tessera::writePage(const PlanReport &r, raw_ostream &out) {
   page.section("Kernels under the roofline");
   writeRoofline(page, *r.detail, p, "detail");
   writeStudies(page, r);
+  writeBeyond(page, r);
   writeFront(page, r);
   writeSizes(page, r);
   page.section("The layout, and what to do with it");

@@ -5,6 +5,8 @@
 #include "lib/Planning/Search/NextSteps.h"
 #include "tessera/Support/Units.h"
 #include <algorithm>
+#include <cmath>
+#include <map>
 
 using namespace llvm;
 using namespace tessera;
@@ -57,10 +59,12 @@ void tessera::writeCards(HtmlPage &page, const PlanSession &s,
        {"utilisation (MFU)", {formatPercent(mfu), of("mfu_6n"), mfu}, ""},
        {"fullest GPU",
         {formatBytes(c.memory.total()), of("memory_bytes"), c.memory.total()},
-        "of " + formatBytes(p.memoryLimit)},
+        "of " + formatBytes(roomOf(p))},
        {"1T tokens take", formatDuration(trillion.seconds), ""},
        {"GPU-hours for them", formatCount(trillion.gpuHours),
         formatNumber(trillion.megawattHours, 0) + " MWh"}});
+  page.note("How far off the time of a step is to be expected: " +
+            expectedErrorText(p) + ".");
 }
 
 void tessera::writeTimeline(HtmlPage &page, const LayoutDetail &d) {
@@ -89,54 +93,91 @@ void tessera::writeTime(HtmlPage &page,
   page.figure(timeFigure(steps),
               "Where the time of the busiest stage goes. Communication is what "
               "no computation hides.");
+  // Each column in one unit, the differences in that of the first.
+  std::vector<std::vector<Share>> shares;
+  std::vector<std::vector<std::string>> texts;
+  std::vector<double> more;
+  for (const NamedCandidate &c : list) {
+    shares.push_back(timeShares(c.candidate->step));
+    std::vector<double> seconds;
+    for (const Share &s : shares.back())
+      seconds.push_back(s.value);
+    seconds.push_back(c.candidate->step.seconds);
+    texts.push_back(formatDurations(seconds));
+  }
+  if (list.size() == 2) {
+    for (size_t i = 0; i < shares[0].size(); ++i)
+      more.push_back(std::abs(shares[1][i].value - shares[0][i].value));
+    more.push_back(std::abs(steps[1].step->seconds - steps[0].step->seconds));
+    more.push_back(steps[0].step->seconds);
+  }
+  std::vector<std::string> differences = formatDurations(more);
+  auto difference = [&](size_t i, double first, double second) {
+    // Nothing where it rounds to nothing.
+    if (StringRef(differences[i]).find_first_of("123456789") == StringRef::npos)
+      return std::string();
+    return (second > first ? "+" : "\xE2\x88\x92") + differences[i];
+  };
   std::vector<std::vector<Shown>> rows;
-  std::vector<Share> names = timeShares(*steps.front().step);
-  for (size_t i = 0; i < names.size(); ++i) {
-    std::vector<Shown> row = {names[i].name};
+  for (size_t i = 0; i < shares.front().size(); ++i) {
+    std::vector<Shown> row = {shares.front()[i].name};
     std::vector<double> values;
-    for (const NamedCandidate &c : list) {
-      double value = timeShares(c.candidate->step)[i].value;
-      values.push_back(value);
-      row.push_back({value > 0 ? formatDuration(value) : "0",
-                     c.key + ".time." + shareKey(names[i].name), value});
-      row.push_back(formatPercent(value / c.candidate->step.seconds));
+    for (size_t j = 0; j < list.size(); ++j) {
+      const Share &s = shares[j][i];
+      values.push_back(s.value);
+      row.push_back(
+          {texts[j][i], list[j].key + ".time." + shareKey(s.name), s.value});
+      row.push_back(formatPercent(s.value / steps[j].step->seconds));
     }
     if (llvm::none_of(values, [](double v) { return v > 1e-6; }))
       continue;
-    if (values.size() == 2) {
-      double more = values[1] - values[0];
-      row.push_back(std::abs(more) < 1e-6 ? std::string()
-                                          : (more > 0 ? "+" : "\xE2\x88\x92") +
-                                                formatDuration(std::abs(more)));
-    }
+    if (list.size() == 2)
+      row.push_back(difference(i, values[0], values[1]));
     rows.push_back(std::move(row));
   }
-  page.table(columns, rows);
+  std::vector<Shown> last = {"step"};
+  for (size_t j = 0; j < list.size(); ++j) {
+    double seconds = steps[j].step->seconds;
+    last.push_back({texts[j].back(), list[j].key + ".step_seconds", seconds});
+    last.push_back("");
+  }
+  if (list.size() == 2)
+    last.push_back(difference(shares.front().size(), steps[0].step->seconds,
+                              steps[1].step->seconds));
+  rows.push_back(std::move(last));
+  page.table(columns, rows, int(rows.size()) - 1);
 }
 
 void tessera::writeMemory(HtmlPage &page, const LayoutDetail &d,
                           const PlanProblem &p, const NamedCandidate &named) {
-  page.figure(memoryFigure(d, p.memoryLimit),
-              "What one GPU of each pipeline stage holds at its peak.");
+  page.figure(
+      memoryFigure(d, p.memoryLimit),
+      "What one GPU of each pipeline stage holds at its peak. The limit "
+      "is what a plan fills at most.");
   const MemoryUse &m = named.candidate->memory;
   std::vector<std::vector<Shown>> rows;
+  std::map<std::string, double> shares;
   for (const Share &s : memoryShares(m))
-    if (s.value > 0)
-      rows.push_back({s.name,
-                      {formatBytes(s.value),
-                       named.key + ".memory." + shareKey(s.name), s.value},
-                      formatPercent(s.value / m.total())});
-  rows.push_back(
-      {"total",
-       {formatBytes(m.total()), named.key + ".memory_bytes", m.total()},
-       formatPercent(m.total() / p.memoryLimit) + " of the limit"});
+    shares[s.name] = s.value;
+  int total = -1;
+  for (const BreakdownLine &line : memoryLines(*named.candidate, p)) {
+    Shown value(line.text);
+    if (shares.count(line.name)) {
+      value = {line.text, named.key + ".memory." + shareKey(line.name),
+               line.value};
+    } else if (line.name == "total") {
+      value = {line.text, named.key + ".memory_bytes", line.value};
+      total = int(rows.size());
+    }
+    rows.push_back({line.name, value, line.share});
+  }
   std::string fullest = "fullest GPU";
   if (d.stages.size() > 1)
     fullest += " (stage " + std::to_string(m.stage) + ")";
   page.table({{fullest, Column::Text},
               {"", Column::Number},
               {"share", Column::Number}},
-             rows, /*marked=*/-1, /*compact=*/true);
+             rows, total, /*compact=*/true);
 }
 
 void tessera::writeRoofline(HtmlPage &page, const LayoutDetail &d,
@@ -191,14 +232,12 @@ void tessera::writeLayout(HtmlPage &page, const PlanSession &s,
   if (compile.empty())
     page.note("Not compiled yet: " + whyNotCompiled(s, layout) + ".");
   else
-    page.code(compile);
-  std::string lines;
-  for (auto &[title, line] : exportCommandLines(s, layout))
-    lines += (lines.empty() ? "" : "\n") + ("# " + title) + "\n" + line + "\n";
+    page.command(compile);
   page.part("Take it to a training framework");
-  page.code(StringRef(lines).rtrim());
+  for (auto &[title, line] : exportCommandLines(s, layout))
+    page.command(line, title);
   page.part("Change something and compare");
-  page.code(explainCommandLine(s, layout));
+  page.command(explainCommandLine(s, layout));
 }
 
 void tessera::writeAssumptions(HtmlPage &page, const PlanSession &s) {

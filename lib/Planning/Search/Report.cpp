@@ -1,9 +1,7 @@
-//===- Report.cpp - a plan as text and JSON -------------------------------===//
+//===- Report.cpp - a plan as text ----------------------------------------===//
 #include "Report.h"
 #include "NextSteps.h"
-#include "lib/Planning/Page/Page.h"
 #include "tessera/CostModel/Validation.h"
-#include "tessera/Planning/CompilerMesh.h"
 #include "tessera/Support/Table.h"
 #include "tessera/Support/Units.h"
 #include "tessera/Support/Wrap.h"
@@ -15,11 +13,49 @@ using namespace llvm;
 using namespace tessera;
 using Side = TextTable::Align;
 
-/// Memory of a GPU, or what the user allows of it.
-static double roomOf(const PlanProblem &p) {
+double tessera::roomOf(const PlanProblem &p) {
   const Chip &chip = p.model.cluster.chip;
   return p.memoryLimit >= plannedMemory(chip) ? chip.memoryBytes
                                               : p.memoryLimit;
+}
+
+std::vector<BreakdownLine> tessera::memoryLines(const Candidate &c,
+                                                const PlanProblem &p) {
+  double total = c.memory.total(), room = roomOf(p), free = room - total;
+  bool whole = room >= p.model.cluster.chip.memoryBytes;
+  std::vector<BreakdownLine> lines;
+  for (const Share &s : memoryShares(c.memory))
+    if (s.value > 0)
+      lines.push_back({s.name, s.value, "", formatPercent(s.value / room)});
+  lines.push_back({"total", total, "", formatPercent(total / room)});
+  lines.push_back(
+      {whole ? "the chip's memory" : "limit (--memory)", room, "", ""});
+  lines.push_back({free < 0 ? "too much" : "free", std::abs(free), "",
+                   formatPercent(std::abs(free) / room)});
+  // One unit for the column.
+  std::vector<double> bytes;
+  for (const BreakdownLine &line : lines)
+    bytes.push_back(line.value);
+  std::vector<std::string> sizes = formatSizes(bytes);
+  for (size_t i = 0; i < lines.size(); ++i)
+    lines[i].text = std::move(sizes[i]);
+  return lines;
+}
+
+static std::vector<BreakdownLine> timeLines(const StepTime &step) {
+  std::vector<BreakdownLine> lines;
+  for (const Share &s : timeShares(step))
+    if (s.value > 1e-6)
+      lines.push_back(
+          {s.name, s.value, "", formatPercent(s.value / step.seconds)});
+  lines.push_back({"step", step.seconds, "", ""});
+  std::vector<double> seconds;
+  for (const BreakdownLine &line : lines)
+    seconds.push_back(line.value);
+  std::vector<std::string> times = formatDurations(seconds);
+  for (size_t i = 0; i < lines.size(); ++i)
+    lines[i].text = std::move(times[i]);
+  return lines;
 }
 
 void tessera::printBreakdown(const Candidate &c, const PlanProblem &p,
@@ -31,47 +67,21 @@ void tessera::printBreakdown(const Candidate &c, const PlanProblem &p,
       .column("   memory of the fullest GPU", Side::Left)
       .column("")
       .column("share");
-  std::vector<Share> time, memory;
-  for (const Share &s : timeShares(c.step))
-    if (s.value > 1e-6)
-      time.push_back(s);
-  for (const Share &s : memoryShares(c.memory))
-    if (s.value > 0)
-      memory.push_back(s);
-  // The totals last, so that each column has their unit.
-  std::vector<double> seconds, bytes;
-  for (const Share &s : time)
-    seconds.push_back(s.value);
-  for (const Share &s : memory)
-    bytes.push_back(s.value);
-  double total = c.memory.total(), room = roomOf(p), free = room - total;
-  seconds.push_back(c.step.seconds);
-  bytes.insert(bytes.end(), {total, room, free});
-  std::vector<std::string> times = formatDurations(seconds),
-                           sizes = formatSizes(bytes);
-  for (size_t i = 0; i < std::max(time.size(), memory.size()); ++i) {
-    std::vector<std::string> row(6);
-    if (i < time.size()) {
-      row[0] = time[i].name;
-      row[1] = times[i];
-      row[2] = formatPercent(time[i].value / c.step.seconds);
-    }
-    if (i < memory.size()) {
-      row[3] = "   " + memory[i].name;
-      row[4] = sizes[i];
-      row[5] = formatPercent(memory[i].value / room);
-    }
+  // The totals side by side.
+  std::vector<BreakdownLine> time = timeLines(c.step),
+                             memory = memoryLines(c, p);
+  size_t totals = std::max(time.size() - 1, memory.size() - 3);
+  time.insert(time.end() - 1, totals + 1 - time.size(), BreakdownLine());
+  memory.insert(memory.end() - 3, totals + 3 - memory.size(), BreakdownLine());
+  for (size_t i = 0; i < memory.size(); ++i) {
+    std::vector<std::string> row;
+    if (i < time.size())
+      row = {time[i].name, time[i].text, time[i].share};
+    row.resize(3);
+    row.insert(row.end(),
+               {"   " + memory[i].name, memory[i].text, memory[i].share});
     table.row(row);
   }
-  size_t last = memory.size();
-  table.row({"step", times.back(), "", "   total", sizes[last],
-             formatPercent(total / room)});
-  bool whole = room >= p.model.cluster.chip.memoryBytes;
-  table.row({"", "", "", whole ? "   the chip's memory" : "   limit (--memory)",
-             sizes[last + 1], ""});
-  table.row({"", "", "", free < 0 ? "   too much" : "   free",
-             free < 0 ? sizes[last + 2].substr(1) : sizes[last + 2],
-             formatPercent(std::abs(free) / room)});
   table.print(out);
 }
 
@@ -153,28 +163,25 @@ static void printStudies(const PlanReport &r, raw_ostream &out) {
   }
 }
 
-static void printBeyond(const PlanReport &r, raw_ostream &out) {
+std::vector<std::string> tessera::beyondText(const PlanReport &r) {
   if (!r.beyond)
-    return;
+    return {};
   const PlanProblem &p = r.session.problem;
   const Framework &f = *p.framework;
   std::vector<std::string> limits = limitsOf(f, p.shape.experts > 0);
   if (limits.empty())
-    return;
+    return {};
   std::string text =
       "left out, as " + f.title + " cannot run it: " + join(limits, "; ");
-  if (!r.beyond->best) {
-    printWrapped(out, text + "; on these meshes nothing of it would be faster");
-    return;
-  }
-  printWrapped(out, text);
+  if (!r.beyond->best)
+    return {text + "; on these meshes nothing of it would be faster"};
   const Candidate &best = *r.beyond->best;
   double gain = r.result.ranked.front().step.seconds / best.step.seconds - 1;
-  text = "without that: " + formatPercent(gain) + " faster with " +
-         best.layout.str() + ", which needs ";
+  std::string more = "without that: " + formatPercent(gain) + " faster with " +
+                     best.layout.str() + ", which needs ";
   for (size_t i = 0; i < r.beyond->obstacles.size(); ++i)
-    text += (i ? ", " : "") + r.beyond->obstacles[i].wanted;
-  printWrapped(out, text);
+    more += (i ? ", " : "") + r.beyond->obstacles[i].wanted;
+  return {text, more};
 }
 
 static void printFront(const PlanReport &r, raw_ostream &out) {
@@ -254,29 +261,14 @@ void tessera::printAssumptions(const PlanSession &s, raw_ostream &out) {
   printWrapped(out, "assumed: " + join(s.assumptions, "; "));
 }
 
-void tessera::printStep(const Candidate &c, const PlanProblem &p,
-                        raw_ostream &out) {
-  printWrapped(
-      out, formatDuration(c.step.seconds) + " a step (" +
-               expectedError(defaultValidation(), p.model.cluster, p.stack) +
-               ")");
+std::string tessera::expectedErrorText(const PlanProblem &p) {
+  return expectedError(defaultValidation(), p.model.cluster, p.stack);
 }
 
-json::Object tessera::expectedErrorJson(const PlanProblem &p) {
-  const StepValidation &validation = defaultValidation();
-  json::Object o{{"text", expectedError(validation, p.model.cluster, p.stack)}};
-  auto add = [&](StringRef name, const StepError &error) {
-    o[name] = json::Object{
-        {"runs", error.runs}, {"median", error.median}, {"p90", error.p90}};
-  };
-  bool own = !p.model.cluster.efficiencies.empty();
-  if (const StepError *error =
-          validation.find(p.model.cluster.chip.name, p.stack);
-      error && !own)
-    add("measured", *error);
-  if (validation.heldOut)
-    add("held_out", *validation.heldOut);
-  return o;
+void tessera::printStep(const Candidate &c, const PlanProblem &p,
+                        raw_ostream &out) {
+  printWrapped(out, formatDuration(c.step.seconds) + " a step (" +
+                        expectedErrorText(p) + ")");
 }
 
 std::string tessera::costText(const Effort &effort, const Price &price) {
@@ -319,112 +311,10 @@ void tessera::print(const PlanReport &r, raw_ostream &out) {
                  " slower" + (why.empty() ? "" : ": " + why));
   }
   printStudies(r, out);
-  printBeyond(r, out);
+  for (const std::string &line : beyondText(r))
+    printWrapped(out, line);
   printCertificate(r.result.certificate, out);
   printFront(r, out);
   printSizes(r, out);
   printNextSteps(r.session, r.result, out);
-}
-
-json::Array tessera::toJson(ArrayRef<Obstacle> obstacles) {
-  json::Array out;
-  for (const Obstacle &o : obstacles)
-    out.push_back(json::Object{{"field", o.field},
-                               {"wanted", o.wanted},
-                               {"reason", o.reason},
-                               {"nearest", o.nearest}});
-  return out;
-}
-
-json::Value tessera::toJson(const PlanReport &r) {
-  const PlanProblem &p = r.session.problem;
-  json::Array ranked, assumptions, studies, front, sizes;
-  for (const Candidate &c : r.result.ranked)
-    ranked.push_back(toJson(c, p));
-  for (const std::string &a : r.session.assumptions)
-    assumptions.push_back(a);
-  for (const Sensitivity &s : r.studies) {
-    json::Object o{{"question", s.question}, {"same_layout", s.sameLayout}};
-    if (s.planned > 0)
-      o["planned_step_seconds"] = s.planned;
-    o["planned_memory_bytes"] = s.plannedBytes;
-    if (s.largestSkew > 0)
-      o["largest_skew_that_fits"] = s.largestSkew;
-    if (s.best) {
-      o["best_layout"] = toJson(s.best->layout);
-      o["best_layout_text"] = s.best->layout.str();
-      o["best_step_seconds"] = s.best->step.seconds;
-    }
-    studies.push_back(std::move(o));
-  }
-  for (const Candidate &c : r.front)
-    front.push_back(toJson(c, p));
-  for (const ClusterChoice &c : r.sizes) {
-    json::Object o{{"nodes", c.nodes}, {"gpus", c.gpus}};
-    if (c.best) {
-      o["step_seconds"] = c.best->step.seconds;
-      o["layout"] = toJson(c.best->layout);
-      o["layout_text"] = c.best->layout.str();
-      o["value"] = c.value;
-    }
-    sizes.push_back(std::move(o));
-  }
-  json::Object o{{"model", p.name},
-                 {"parameters", p.shape.totalParameters()},
-                 {"active_parameters", p.shape.activeParameters()},
-                 {"cluster", p.model.cluster.str()},
-                 {"gpus", p.gpus()},
-                 {"sequence", p.workload.sequence},
-                 {"global_batch", p.workload.globalBatch},
-                 {"stack", p.stack},
-                 {"objective", nameOf(r.objective)},
-                 {"assumptions", std::move(assumptions)},
-                 {"ranked", std::move(ranked)},
-                 {"sensitivity", std::move(studies)},
-                 {"memory_limit_bytes", p.memoryLimit},
-                 {"expected_error", expectedErrorJson(p)},
-                 {"certificate", toJson(r.result.certificate)}};
-  if (p.framework)
-    o["stack_limits"] =
-        json::Array(limitsOf(*p.framework, p.shape.experts > 0));
-  if (r.beyond && r.beyond->best) {
-    const Candidate &best = *r.beyond->best;
-    o["beyond_stack"] = json::Object{{"layout", toJson(best.layout)},
-                                     {"layout_text", best.layout.str()},
-                                     {"step_seconds", best.step.seconds},
-                                     {"needs", toJson(r.beyond->obstacles)}};
-  }
-  const Layout &chosen = r.result.ranked.front().layout;
-  Expected<CompilerMesh> mesh = compilerMesh(chosen);
-  if (mesh)
-    o["compile_mesh"] = mesh->mesh;
-  else
-    consumeError(mesh.takeError());
-  if (std::string why = whyNotCompiled(r.session, chosen); !why.empty())
-    o["not_compiled"] = why;
-  json::Array next;
-  for (const NextStep &step : nextSteps(r.session, r.result))
-    next.push_back(
-        json::Object{{"purpose", step.purpose}, {"command", step.command}});
-  o["next"] = std::move(next);
-  Effort effort = effortFor(1e12, r.result.ranked.front(), p, p.gpus());
-  json::Object trillion{{"seconds", effort.seconds},
-                        {"gpu_hours", effort.gpuHours},
-                        {"megawatt_hours", effort.megawattHours}};
-  if (const Price &price = r.gpuHourPrice; price.amount > 0) {
-    trillion["cost"] = effort.gpuHours * price.amount;
-    o["gpu_hour_price"] = price.amount;
-    if (std::string currency = price.before + price.behind; !currency.empty())
-      o["currency"] = json::fixUTF8(currency);
-  }
-  o["per_trillion_tokens"] = std::move(trillion);
-  if (r.detail)
-    o["detail"] = toJson(*r.detail, r.everything);
-  if (r.detail && r.everything)
-    o["figures"] = figuresJson(r);
-  if (!r.front.empty())
-    o["front"] = std::move(front);
-  if (!r.sizes.empty())
-    o["sizes"] = std::move(sizes);
-  return json::Value(std::move(o));
 }

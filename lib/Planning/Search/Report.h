@@ -46,11 +46,31 @@ struct ExplainReport {
   double over() const { return own.memory.needed() - room; }
   /// Share of the time that the own layout takes longer.
   double loss() const { return own.step.seconds / best->step.seconds - 1; }
+  /// There is nothing to gain: it fits, runs on the stack, and the best takes
+  /// as long.
+  bool asGoodAsBest() const {
+    constexpr double kSame = 5e-4;
+    return best && fits && obstacles.empty() && loss() < kSame;
+  }
 };
 
 void print(const PlanReport &report, llvm::raw_ostream &out);
 llvm::json::Value toJson(const PlanReport &report);
 llvm::json::Array toJson(llvm::ArrayRef<Obstacle> obstacles);
+
+/// Memory of a GPU, or what the user allows of it.
+double roomOf(const PlanProblem &problem);
+
+/// A line of a breakdown; `text` is the value in the unit of its column.
+struct BreakdownLine {
+  std::string name;
+  double value = 0; ///< seconds or bytes
+  std::string text, share;
+};
+/// Of the fullest GPU: what it holds, then the total, the room and what is free
+/// of it or too much.
+std::vector<BreakdownLine> memoryLines(const Candidate &c,
+                                       const PlanProblem &problem);
 
 /// The two tables of one layout: where time and memory go, and what memory
 /// there is.
@@ -60,11 +80,24 @@ void printBreakdown(const Candidate &c, const PlanProblem &problem,
 /// "18.2 s a step (...)" with what measurements say to expect of it.
 void printStep(const Candidate &c, const PlanProblem &problem,
                llvm::raw_ostream &out);
+/// What stands there in the brackets.
+std::string expectedErrorText(const PlanProblem &problem);
 /// The same as JSON: "text", and "measured" and "held_out" where known.
 llvm::json::Object expectedErrorJson(const PlanProblem &problem);
 
+/// What the stack cannot run, and the best layout without that; empty where it
+/// was not asked or nothing is left out.
+std::vector<std::string> beyondText(const PlanReport &report);
+
 /// "assumed: ...; ..."
 void printAssumptions(const PlanSession &session, llvm::raw_ostream &out);
+
+/// "NeMo cannot run it: zero=3 with pp=4 (...)"; "" where it can.
+std::string obstaclesText(const ExplainReport &report);
+/// That it leaves less free than a plan does; "" where it does not.
+std::string tightText(const ExplainReport &report);
+/// "3.1 % faster than the best that NeMo can run", for a layout that is.
+std::string fasterText(const ExplainReport &report);
 
 /// "$570.4K ($2.50 per GPU-hour)"
 std::string costText(const Effort &effort, const Price &price);

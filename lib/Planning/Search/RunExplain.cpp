@@ -25,6 +25,25 @@ static Expected<Layout> readLayout(const PlanSession &s,
   return withStackSwitches(*layout, s.problem.model.traits);
 }
 
+std::string tessera::obstaclesText(const ExplainReport &x) {
+  if (x.obstacles.empty())
+    return "";
+  return x.session.problem.framework->title +
+         " cannot run it: " + describe(x.obstacles);
+}
+
+std::string tessera::tightText(const ExplainReport &x) {
+  if (!x.tight)
+    return "";
+  return "it fits, but leaves less than the 5 % of memory that a plan leaves "
+         "free; the best may take as much";
+}
+
+std::string tessera::fasterText(const ExplainReport &x) {
+  return formatPercent(-x.loss()) + " faster than the best that " +
+         (x.fits ? x.session.problem.framework->title + " can run" : "fits");
+}
+
 static void printExplanation(const ExplainReport &x, raw_ostream &out) {
   const PlanProblem &p = x.session.problem;
   printWrapped(out, p.name + " on " + p.model.cluster.str() + ", " +
@@ -34,18 +53,16 @@ static void printExplanation(const ExplainReport &x, raw_ostream &out) {
   printWrapped(out, "your layout: " + x.own.layout.str());
   printStep(x.own, p, out);
   printBreakdown(x.own, p, out);
-  if (!x.obstacles.empty()) {
+  if (std::string text = obstaclesText(x); !text.empty()) {
     out << "\n";
-    printWrapped(out, p.framework->title +
-                          " cannot run it: " + describe(x.obstacles));
+    printWrapped(out, text);
   }
   if (!x.fits)
     out << "\nit does not fit: " << formatBytes(x.over())
         << " more than the limit of " << formatBytes(x.room) << " on stage "
         << x.own.memory.stage << "\n";
-  if (x.tight)
-    out << "\nit fits, but leaves less than the 5 % of memory that a plan "
-           "leaves free; the best may take as much\n";
+  if (std::string text = tightText(x); !text.empty())
+    out << "\n" << text << "\n";
   if (!x.best) {
     out << "\nno other layout fits either\n";
     return;
@@ -53,20 +70,17 @@ static void printExplanation(const ExplainReport &x, raw_ostream &out) {
   out << "\n";
   printWrapped(out, "best layout: " + x.best->layout.str());
   printBreakdown(*x.best, p, out);
-  double loss = x.own.step.seconds / x.best->step.seconds - 1;
   out << "\n";
-  if (x.fits && x.obstacles.empty() && loss < 5e-4) {
+  if (x.asGoodAsBest()) {
     out << "your layout is as good as the best\n";
     return;
   }
-  if (loss > 0) {
+  if (x.loss() > 0) {
     std::string why = losses(x.own.step, x.best->step);
-    printWrapped(out, "your layout loses " + formatPercent(loss) +
+    printWrapped(out, "your layout loses " + formatPercent(x.loss()) +
                           (why.empty() ? "" : ": " + why));
   } else {
-    out << "your layout would be " << formatPercent(-loss)
-        << " faster than the best that "
-        << (x.fits ? p.framework->title + " can run" : "fits") << "\n";
+    out << "your layout would be " << fasterText(x) << "\n";
   }
   for (const Change &c : x.changes) {
     std::string what =

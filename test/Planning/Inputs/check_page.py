@@ -87,6 +87,9 @@ def main():
         for key, value in page.numbers:
             if lookup(data, key) != value:
                 problems.append(f"{key} is {lookup(data, key)}, the page has {value}")
+        # What is said of the step's error is the sentence of the JSON.
+        if data["expected_error"]["text"] not in "".join(page.text):
+            problems.append("the expected error is missing")
         if len(page.numbers) < 20:
             problems.append(f"only {len(page.numbers)} numbers")
     for problem in problems:

@@ -21,7 +21,8 @@ TEST(Html, NothingFromOutsideBecomesMarkup) {
     page.table({{evil, HtmlPage::Column::Code}}, {{evil}});
     page.figure("<svg></svg>", evil);
     page.list({evil});
-    page.code(evil);
+    page.command(evil, evil);
+    page.sentence(evil);
     page.note(evil);
   }
   EXPECT_EQ(text.find("<img"), std::string::npos);
