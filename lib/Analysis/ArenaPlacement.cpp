@@ -40,8 +40,10 @@ int64_t tessera::placeBuffers(MutableArrayRef<ArenaBuffer> buffers) {
   SmallVector<ArenaBuffer *> order;
   for (ArenaBuffer &buffer : buffers)
     order.push_back(&buffer);
-  llvm::stable_sort(order, [](const ArenaBuffer *a, const ArenaBuffer *b) {
-    return a->bytes > b->bytes;
+  // Those of one size in their order (std::stable_sort of libstdc++ 12 uses
+  // what C++17 deprecates).
+  llvm::sort(order, [](const ArenaBuffer *a, const ArenaBuffer *b) {
+    return a->bytes != b->bytes ? a->bytes > b->bytes : a < b;
   });
   int64_t total = 0;
   SmallVector<const ArenaBuffer *> placed;
