@@ -417,9 +417,9 @@ def half_a(sources):
     return np.array([listed[s] for s in sources])
 
 
-def held_out(fit, full, folder):
-    """Each source predicted by constants fitted to the others (from the fit to
-    all), and each half by the other (a fit from the priors)."""
+def held_out(fit, full):
+    """Each source predicted by constants fitted to the others, from the fit to
+    all."""
     runs = fit.predictor.runs
     sources = np.array([r["source"] for r in runs])
     alone = np.zeros(len(runs))
@@ -429,7 +429,12 @@ def held_out(fit, full, folder):
         alone[sources == s] = r[sources == s]
     everything = np.ones(len(runs), bool)
     report("each source by the others:", runs, alone, everything)
-    in_a = half_a(sources)
+
+
+def by_halves(fit, folder):
+    """Each half predicted by constants fitted to the other, from the priors."""
+    runs = fit.predictor.runs
+    in_a = half_a(np.array([r["source"] for r in runs]))
     halves = np.zeros(len(runs))
     own = np.zeros(len(runs))
     for name, half in (("a", in_a), ("b", ~in_a)):
@@ -529,9 +534,10 @@ def main():
         folder + name for name in ("half_a.json", "half_b.json")])
     parser.add_argument("--out")
     parser.add_argument("--held-out", action="store_true",
-                        help="also fit without each source and each half")
-    parser.add_argument("--halves",
-                        help="folder for the constants of each half")
+                        help="also fit without each source and each half "
+                             "(some minutes)")
+    parser.add_argument("--halves", metavar="FOLDER",
+                        help="fit each half and write its constants there")
     parser.add_argument("--ridge", type=float, default=0.05)
     parser.add_argument("--scale", type=float, default=0.05)
     parser.add_argument("--family", type=float, default=0.3)
@@ -552,7 +558,9 @@ def main():
     if args.out:
         write(args.out, tree, x, everything)
     if args.held_out:
-        held_out(fit, x, args.halves)
+        held_out(fit, x)
+    if args.held_out or args.halves:
+        by_halves(fit, args.halves)
 
 
 if __name__ == "__main__":

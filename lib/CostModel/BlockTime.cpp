@@ -193,7 +193,8 @@ static PassTime finish(const RawPass &raw, const Layout &layout,
   // The host starts kernels while the device works on earlier ones; whichever
   // is slower sets the pace, with some loss where they are close.
   double device = pass.total();
-  double host = raw.launches * s.hostPerLaunch;
+  double host =
+      model.traits.cudaGraphs ? 0.0 : raw.launches * s.hostPerLaunch;
   if (model.traits.blockingLaunches)
     pass.host = host;
   else if (host > 0 && device > 0)
@@ -205,9 +206,7 @@ static PassTime finish(const RawPass &raw, const Layout &layout,
 
 BlockTime tessera::blockTime(const BlockFeatures &block, const Layout &layout,
                              const Workload &workload, const StepModel &model) {
-  DeviceModel device{&model.cluster.chip, &model.chip,
-                     model.stack.vectorTraffic, model.traits.attention,
-                     model.matmuls};
+  DeviceModel device = model.device();
   BlockTime t;
   RawPass forward;
   addOps(block, Direction::Forward, false, device, forward, block.ops.size());

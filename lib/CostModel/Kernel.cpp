@@ -33,6 +33,12 @@ static constexpr Tile kTiles[] = {
 /// round trips to memory (600-800 ns each), whatever the arithmetic rate. So
 /// the faster the units, the longer a product must be to run at speed.
 static constexpr double kRamp = 1.5e-6;
+/// Rate of experts' products in 8 bits, relative to that of 16-bit ones, where
+/// each expert's are kernels of their own. One value for all chips, from the
+/// steps of Megatron-Core and NeMo with experts, which repeat in both formats.
+/// pytorch/ao's grouped kernels (see BlockLowering::quantise) lose as much in
+/// one product of the three, the weight's gradient: 57 % of peak for 75.
+static constexpr double kUnfusedNarrowExperts = 0.85;
 /// Shortest slice of k worth a multiprocessor of its own.
 static constexpr double kShortestSplit = 384;
 
@@ -208,8 +214,11 @@ double tessera::opTime(const OpFeature &op, Direction direction,
           productTime({s.batch, s.k, s.n, s.m}, op.type, aligned, device);
       compute = cost.matmulFlops > 1.5 * one ? input + weight : input;
     }
-    if (op.kernel == KernelClass::GroupedMatmul)
+    if (op.kernel == KernelClass::GroupedMatmul) {
       compute /= device.constants->groupedMatmul;
+      if (bytesOf(op.type) < 2 && !device.fusedExperts)
+        compute /= kUnfusedNarrowExperts;
+    }
     return std::max(compute, memoryTime(bytes, device)) + gaps;
   }
   case KernelClass::Attention:

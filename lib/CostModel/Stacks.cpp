@@ -77,7 +77,10 @@ static const std::map<std::string, StackTraits> &table() {
     bridge.dispatcher = DispatcherKind::Fused;
     bridge.fusedLoss = true; // cross_entropy_fusion_impl "te"
     t["megatron-bridge"] = bridge;
-    t["megatron-bridge-26.06"] = bridge; // its expert path was rewritten
+    // "Unfused expert GEMMs and cast functions", "Unfused activation func"
+    // until then: NVIDIA-NeMo/Megatron-Bridge#2885.
+    bridge.fusedExperts = true;
+    t["megatron-bridge-26.06"] = bridge;
     StackTraits core = modern;
     core.overlapTensorParallel = false;
     core.tunedRecipes = false;

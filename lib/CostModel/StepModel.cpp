@@ -46,6 +46,11 @@ static Expected<ChipConstants> chipConstants(const Cluster &cluster,
   return chip;
 }
 
+DeviceModel StepModel::device() const {
+  return {&cluster.chip,    &chip,   stack.vectorTraffic,
+          traits.attention, matmuls, traits.fusedExperts};
+}
+
 Expected<StepModel> tessera::makeStepModel(const Cluster &cluster,
                                            StringRef stack,
                                            const CostConstants &constants) {

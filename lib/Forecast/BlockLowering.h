@@ -37,7 +37,7 @@ private:
                      int64_t output);
   void router(int op);
   void adapter(int64_t input, int64_t output);
-  void quantise(int64_t input, int64_t gradient);
+  void quantise(int64_t input, int64_t gradient, bool experts);
   // BlockLowering.cpp
   void pass(int op, Launches launches, bool selective = false);
   void addition(int op);

@@ -103,6 +103,12 @@ struct StackTraits {
   bool weighsInActivation = false;
   /// Bytes kept of each logit: in 16 bits, and its softmax in 32.
   int lossBytes() const { return fusedLoss ? 2 : 6; }
+  /// Experts' products in 8 or 4 bits come in one kernel with the activation
+  /// and the next product's quantisation; else each of these is a kernel or
+  /// several.
+  bool fusedExperts = false;
+  /// Passes are replayed as CUDA graphs: the host starts no kernels one by one.
+  bool cudaGraphs = false;
   /// Dropout is on (older GPT recipes).
   bool dropout = false;
   /// Collectives that gather one block's sharded parameters: one for a flat

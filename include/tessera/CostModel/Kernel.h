@@ -39,6 +39,8 @@ struct DeviceModel {
   double vectorTraffic = 1.0;
   AttentionKernel attention = AttentionKernel::Native;
   MatmulTimes *matmuls = nullptr; ///< optional
+  /// Narrow experts' products in kernels that quantise and activate too.
+  bool fusedExperts = true;
 };
 
 /// Compute time of `batch` products [m, k] x [k, n]: the best of a few tile

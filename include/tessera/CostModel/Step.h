@@ -17,6 +17,9 @@ struct StepModel {
   StackTraits traits;
   /// Speeds up asking for many layouts; belongs to the asker.
   MatmulTimes *matmuls = nullptr;
+
+  /// One of its GPUs, running the stack's kernels.
+  DeviceModel device() const;
 };
 
 /// Chip, framework and cluster looked up; fails on an unknown framework.
@@ -69,8 +72,8 @@ struct StepTime {
   PipelineProblem pipeline;
 };
 
-/// What a step is made of, chunk by chunk and stage by stage: with the events of
-/// `StepTime::pipeline` it makes a picture of the whole step.
+/// What a step is made of, chunk by chunk and stage by stage: with the events
+/// of `StepTime::pipeline` it makes a picture of the whole step.
 struct StepDetail {
   /// One microbatch's passes through each chunk.
   std::vector<BlockTime> chunks;

@@ -175,8 +175,7 @@ static void addKernel(std::vector<KernelPoint> &points, KernelPoint point) {
 
 static std::vector<KernelPoint> kernelsOf(const ModelFeatures &features,
                                           const StepModel &model) {
-  DeviceModel device{&model.cluster.chip, &model.chip,
-                     model.stack.vectorTraffic, model.traits.attention};
+  DeviceModel device = model.device();
   std::vector<int64_t> calls(features.blocks.size());
   for (const BlockCall &call : features.calls)
     calls[call.block] += call.count;

@@ -155,9 +155,9 @@ static Layout layoutOf(const Point &p, const StackTraits &traits) {
   l.vpp = l.pp > 1 ? atLeastOne(p.vpp) : 1;
   l.schedule = l.vpp > 1 ? ScheduleKind::Interleaved : ScheduleKind::OneFOneB;
   l.zeroStage = p.zeroStage >= 0 ? int(p.zeroStage) : traits.zeroStage;
-  // TorchTitan's fsdp_reshard_after_forward: by default parameters stay gathered
-  // where stages are pipelined, and gradients are reduced after the last
-  // microbatch: in communication and in what is held, ZeRO 1.
+  // TorchTitan's fsdp_reshard_after_forward: by default parameters stay
+  // gathered where stages are pipelined, and gradients are reduced after the
+  // last microbatch: in communication and in what is held, ZeRO 1.
   if (stackOf(p) == "torchtitan" && l.pp > 1 && l.zeroStage == 3)
     l.zeroStage = 1;
   l.microBatch = std::max<int64_t>(1, p.microBatch);
@@ -332,6 +332,7 @@ Expected<Case> tessera::makeCase(std::vector<const Point *> points,
     c.traits.composed = false; // GPT's kin have PyTorch's layer norm
   c.precision = *precision;
   c.layout = layoutOf(p, c.traits);
+  applyRecipe(p, c.traits, c.layout);
   c.cluster = clusterOf(p, *chip, int(p.gpus ? p.gpus : c.layout.numGPUs()));
   int group = shardGroupOf(p, c.cluster.gpusPerNode);
   if (c.layout.zeroStage > 0 && group > 0 && group < c.layout.dp) {

@@ -53,10 +53,12 @@ std::string tessera::stackOf(const Point &p) {
       hasWord(text, "xla"))
     return "jax";
   if (has("megatron-bridge")) {
-    // Its expert path was rewritten for the container of June 2026: repeated
-    // rows jump by a third to a half there.
+    // Its expert path was rewritten for the container of June 2026, in MXFP8:
+    // repeated rows jump by a third to a half there, but not on Hopper.
     StringRef release = StringRef(p.table);
-    bool later = release.starts_with("26.06") || release.starts_with("26.08");
+    bool later =
+        (release.starts_with("26.06") || release.starts_with("26.08")) &&
+        !StringRef(p.chip).starts_with("H");
     return later ? "megatron-bridge-26.06" : "megatron-bridge";
   }
   if (has("2205.05198"))

@@ -380,18 +380,13 @@ json::Value tessera::toJson(const Report &report) {
                                                 {"overhead", t.overhead}}}};
     // Bytes on the fullest rank by kind, beside what its GPU has.
     const MemoryUse &m = o.prediction.memory;
-    run["memory"] = json::Object{{"weights", m.weights},
-                                 {"gradients", m.gradients},
-                                 {"optimizer", m.optimizer},
-                                 {"activations", m.activations},
-                                 {"transient", m.transient},
-                                 {"communication", m.communication},
-                                 {"context", m.context},
-                                 {"reserve", m.reserve},
-                                 {"cached", m.cached},
-                                 {"total", m.total()},
-                                 {"needed", m.needed()},
-                                 {"limit", o.run->cluster.chip.memoryBytes}};
+    run["memory"] = json::Object{
+        {"weights", m.weights},     {"gradients", m.gradients},
+        {"optimizer", m.optimizer}, {"activations", m.activations},
+        {"transient", m.transient}, {"communication", m.communication},
+        {"context", m.context},     {"reserve", m.reserve},
+        {"cached", m.cached},       {"total", m.total()},
+        {"needed", m.needed()},     {"limit", o.run->cluster.chip.memoryBytes}};
     run["recompute_inferred"] = o.run->recomputeInferred;
     if (int layers = o.run->workload.offloadedLayers)
       run["offloaded_layers"] = layers;

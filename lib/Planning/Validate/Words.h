@@ -41,6 +41,10 @@ Recomputation recomputationOf(llvm::StringRef text);
 /// attention, whether it was compiled.
 void applyPractice(const Point &point, StackTraits &traits);
 
+/// Changes what a published recipe sets and its table does not print: token
+/// dispatcher, what is overlapped, CUDA graphs.
+void applyRecipe(const Point &point, StackTraits &traits, Layout &layout);
+
 /// Ranks over which ZeRO shards where the row says that they are fewer than dp
 /// ("shard_group=8", "HSDP": the GPUs of a node), or 0.
 int shardGroupOf(const Point &point, int gpusPerNode);

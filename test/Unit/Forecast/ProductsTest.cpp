@@ -7,7 +7,9 @@
 // 128, MLP of 14336) and Mixtral 8x7B.
 //
 //===----------------------------------------------------------------------===//
+#include "tessera/CostModel/Step.h"
 #include "tessera/Forecast/GraphSource.h"
+#include "tessera/Hardware/Cluster.h"
 #include "tessera/Import/ModelConfig.h"
 #include "gtest/gtest.h"
 
@@ -19,13 +21,14 @@ namespace {
 constexpr int64_t kTokens = 2048;
 
 BlockFeatures layerOf(StringRef model, StringRef stack,
-                      StringRef layout = "mb=1") {
+                      StringRef layout = "mb=1", int64_t tokens = kTokens,
+                      Precision precision = Precision(), int block = 1) {
   FeatureSourcePtr source =
       cantFail(makeGraphSource(cantFail(readModelConfig(model))));
   ModelFeatures f =
       source->features(cantFail(parseLayout(layout)),
-                       {kTokens, cantFail(stackTraits(stack)), Precision()});
-  return f.blocks[1];
+                       {tokens, cantFail(stackTraits(stack)), precision});
+  return f.blocks[block];
 }
 
 std::vector<int64_t> widths(const BlockFeatures &block, KernelClass kernel) {
@@ -84,6 +87,41 @@ TEST(Products, Experts) {
             (Widths{28672, 4096}));
   EXPECT_EQ(widths(layerOf("mixtral-8x7b", "torchtitan", "ep=8,dp=8"), grouped),
             (Widths{14336, 14336, 4096}));
+}
+
+// "MXFP8 Kernel Breakdown by Pass" of pytorch/ao's torchao/prototype/
+// moe_training/README.md (0b1bb11): eight experts of 7168 to 2048 and 131,072
+// rows on B200; the kernels of the three products, of quantisation and of
+// ordering the scales, in us.
+TEST(Products, ExpertsIn8Bits) {
+  double products = 1838.1 + 1838.1 + 2412.4;
+  double around = 580.6 + 76.8 + 198.7 + 11.4 + 166.0 + 76.8 + 192.5 + 11.0 +
+                  191.7 + 670.7 + 17.4 + 31.6;
+  Precision narrow;
+  narrow.linear = DataType::FP8;
+  BlockFeatures layer = layerOf("deepseek-v3", "torchtitan", "ep=32,dp=32,mb=1",
+                                16384, narrow, 2);
+  StepModel model = cantFail(
+      makeStepModel(cantFail(parseCluster("b200-sxm:4x8")), "torchtitan"));
+  DeviceModel device = model.device();
+  double product = 0, quantise = 0;
+  for (size_t i = 1; i < layer.ops.size() && product == 0; ++i) {
+    const OpFeature &op = layer.ops[i];
+    if (op.kernel != KernelClass::GroupedMatmul)
+      continue;
+    ASSERT_EQ(op.shape.batch, 8);
+    ASSERT_EQ(op.shape.m, 16384);
+    ASSERT_EQ(op.shape.n, 2048);
+    ASSERT_EQ(op.shape.k, 7168);
+    for (Direction d : {Direction::Forward, Direction::Backward}) {
+      product += 1e6 * opTime(op, d, device);
+      quantise += 1e6 * opTime(layer.ops[i - 1], d, device);
+    }
+  }
+  EXPECT_NEAR(quantise / around, 1.0, 0.15);
+  // The rate is that of Megatron-Core's kernels, one for each expert.
+  EXPECT_GT(product / products, 0.9);
+  EXPECT_LT(product / products, 1.5);
 }
 
 /// The same work and the same memory, but the input is read again for each

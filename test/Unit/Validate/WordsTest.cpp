@@ -240,3 +240,40 @@ TEST(Words, Practice) {
   p.notes = "offload=false";
   EXPECT_EQ(notModelled(p), "");
 }
+
+// scripts/performance/configs/{deepseek,kimi,qwen} of Megatron-Bridge.
+TEST(Words, Recipes) {
+  auto apply = [](const char *model, const char *chip, int ep, int microBatch,
+                  const char *source = "NVIDIA-NeMo/Megatron-Bridge") {
+    Point p;
+    p.source = source;
+    p.table = "26.06 NeMo Container";
+    p.model = model;
+    p.chip = chip;
+    p.microBatch = microBatch;
+    std::pair<StackTraits, Layout> out;
+    out.first = cantFail(stackTraits(stackOf(p)));
+    out.second.ep = ep;
+    out.second.dispatcher = out.first.dispatcher;
+    applyRecipe(p, out.first, out.second);
+    return out;
+  };
+  auto allToAll = DispatcherKind::AllToAll, fused = DispatcherKind::Fused;
+  EXPECT_EQ(apply("Qwen3_235B_a22B", "H100", 32, 1).second.dispatcher,
+            allToAll);
+  EXPECT_TRUE(apply("Qwen3_235B_a22B", "H100", 32, 1).second.overlapExperts);
+  EXPECT_EQ(apply("Qwen3_235B_a22B", "B200", 8, 1).second.dispatcher, allToAll);
+  EXPECT_FALSE(apply("Qwen3_235B_a22B", "B200", 8, 1).second.overlapExperts);
+  EXPECT_EQ(apply("Qwen3_235B_a22B", "GB200", 32, 1).second.dispatcher, fused);
+  EXPECT_TRUE(apply("DeepSeekV3", "B200", 32, 1).second.overlapExperts);
+  EXPECT_FALSE(apply("DeepSeekV3", "GB300", 32, 1).second.overlapExperts);
+  EXPECT_TRUE(apply("DeepSeekV3", "GB300", 32, 1).first.fusedExperts);
+  EXPECT_FALSE(apply("Kimi_K2", "GB300", 64, 2).first.fusedExperts);
+  // In MXFP8, which Hopper has not.
+  EXPECT_FALSE(apply("Qwen3_30B_a3B", "H100", 16, 1).first.fusedExperts);
+  EXPECT_TRUE(
+      apply("Qwen3_30B_a3B (tokendrop)", "H100", 8, 2).first.cudaGraphs);
+  EXPECT_FALSE(apply("Qwen3_30B_a3B", "H100", 8, 2).first.cudaGraphs);
+  EXPECT_FALSE(apply("Qwen3_30B_a3B (tokendrop)", "H100", 8, 2, "NeMo")
+                   .first.cudaGraphs);
+}
