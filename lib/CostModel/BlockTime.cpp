@@ -66,8 +66,10 @@ static void addOps(const BlockFeatures &block, Direction direction,
 
 static void addCollectives(const BlockFeatures &block, Direction direction,
                            const Layout &layout, const StepModel &model,
-                           RawPass &pass) {
+                           RawPass &pass, bool gathersOnly = false) {
   for (const CollectiveFeature &c : block.collectives) {
+    if (gathersOnly && c.kind != CollectiveKind::AllGather)
+      continue;
     int count =
         direction == Direction::Backward ? c.backwardCount : c.forwardCount;
     if (count == 0)
@@ -193,8 +195,7 @@ static PassTime finish(const RawPass &raw, const Layout &layout,
   // The host starts kernels while the device works on earlier ones; whichever
   // is slower sets the pace, with some loss where they are close.
   double device = pass.total();
-  double host =
-      model.traits.cudaGraphs ? 0.0 : raw.launches * s.hostPerLaunch;
+  double host = model.traits.cudaGraphs ? 0.0 : raw.launches * s.hostPerLaunch;
   if (model.traits.blockingLaunches)
     pass.host = host;
   else if (host > 0 && device > 0)
@@ -240,10 +241,9 @@ BlockTime tessera::blockTime(const BlockFeatures &block, const Layout &layout,
     addOps(block, Direction::Forward, coreOnly, device, again,
            coreOnly || model.traits.recomputesAll ? block.ops.size()
                                                   : neededOps(block));
-    if (!coreOnly) {
-      addCollectives(block, Direction::Forward, layout, model, again);
-      // Parameters gathered for backward serve the recomputation too.
-    }
+    // Parameters gathered for backward serve the recomputation too.
+    if (!coreOnly || model.traits.selectsOperations)
+      addCollectives(block, Direction::Forward, layout, model, again, coreOnly);
     t.recompute = finish(again, layout, model);
   }
   return t;

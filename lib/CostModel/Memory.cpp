@@ -28,10 +28,11 @@ double tessera::savedBytes(const BlockFeatures &block,
                            RecomputeKind recompute) {
   if (recompute == RecomputeKind::Full)
     return double(block.inputBytes);
+  bool all = recompute == RecomputeKind::None;
   double bytes = 0;
   for (const OpFeature &op : block.ops)
-    if (recompute == RecomputeKind::None || !op.selective)
-      bytes += double(op.savedBytes);
+    if (all || !op.selective)
+      bytes += double(op.savedBytes + (all ? 0 : op.selectiveBytes));
   return bytes;
 }
 

@@ -115,7 +115,7 @@ static const std::map<std::string, StackTraits> &table() {
     t["deepspeed"] = deepspeed;
     StackTraits titan = fsdp;
     // run_train.sh: PYTORCH_CUDA_ALLOC_CONF="expandable_segments:True"
-    titan.cachedShare = 0.10;
+    titan.cachedShare = 0.05;
     titan.fusedElementwise = true;
     // torchtitan/models/attention.py: cuDNN for compute capability 10, else
     // FLASH_ATTENTION, which on Hopper is FlashAttention-2; PyTorch made cuDNN
@@ -123,8 +123,11 @@ static const std::map<std::string, StackTraits> &table() {
     titan.attention = AttentionKernel::Sdpa;
     titan.jointHeads = false;
     titan.recomputesAll = false;
+    titan.selectsOperations = true;
+    titan.fusedLoss = true; // compiled with the model: pytorch/torchtitan#1033
     t["torchtitan"] = titan;
     StackTraits jax = titan;
+    jax.selectsOperations = jax.fusedLoss = false;
     jax.attention = AttentionKernel::Native;
     jax.jointHeads = true;
     jax.fusedGradientAccumulation = true;

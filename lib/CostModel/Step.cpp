@@ -152,8 +152,8 @@ StepTime tessera::stepTime(const ModelFeatures &features, const Layout &layout,
   on(step.exposed, ParallelAxis::DP) += gradients;
   on(step.exposed, ParallelAxis::PP) += 2.0 * m * layout.vpp * occupied;
   // Nothing but rounding makes it negative.
-  step.bubble = std::max(
-      0.0, timeline.seconds - m * (work(b) + 2.0 * layout.vpp * occupied));
+  step.bubble = std::max(0.0, timeline.seconds -
+                                  m * (work(b) + 2.0 * layout.vpp * occupied));
   double seconds = timeline.seconds + tail;
   double nodes = std::max(1.0, double(layout.numGPUs()) /
                                    std::max(1, model.cluster.gpusPerNode));

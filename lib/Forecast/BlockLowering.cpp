@@ -148,9 +148,11 @@ void BlockLowering::loss(int number) {
     f.backward.bytesWritten = 2 * logits.elements;
   }
   f.savedBytes = traits.lossBytes() * logits.elements;
-  // Gradient of the logits; eager losses hold one more 32-bit copy.
+  // Gradient of the logits; eager losses hold one more 32-bit copy, and one more
+  // where the vocabulary is split (torch/distributed/tensor/parallel/loss.py).
+  int eager = layout.tp > 1 ? 12 : 8;
   out.transientBytes += int64_t(n * (traits.fusedLoss ? 2
-                                     : traits.fsdp    ? 8
+                                     : traits.fsdp    ? eager
                                                       : 4));
   if (traits.fsdp && layout.sequenceParallel && logits.producer >= 0) {
     // The product's gathered input is kept and its gradient arises whole where
@@ -315,6 +317,26 @@ void BlockLowering::keep() {
   }
 }
 
+/// "Save every odd mm, recompute every even mm", and attention and collectives
+/// (torchtitan/distributed/activation_checkpoint.py): of Llama's seven products
+/// keys, the attention's output and up are made again. A query that is kept
+/// before its rotation is a tensor more than the backward pass asks for.
+void BlockLowering::selectOperations() {
+  for (OpFeature &f : out.ops)
+    f.selective =
+        f.kernel != KernelClass::None && f.kernel != KernelClass::Attention;
+  int products = 0;
+  for (int i = 0; i < int(block.ops.size()); ++i) {
+    if (block.ops[i].role != OpRole::Linear || leaderOf(i) != i ||
+        ++products % 2 == 0)
+      continue;
+    OpFeature &f = out.ops[carriers[i]];
+    f.selective = false;
+    f.selectiveBytes =
+        std::max<int64_t>(0, 2 * result(block.ops[i]).elements - f.savedBytes);
+  }
+}
+
 void BlockLowering::collectives() {
   double narrow = facts.isOuter ? 1.0 : bytesOf(precision.linear) / 2.0;
   for (CollectiveFeature c : bothDirections(block, needs)) {
@@ -354,6 +376,8 @@ BlockFeatures BlockLowering::run() {
   for (int i = 0; i < int(block.ops.size()); ++i)
     lower(i);
   keep();
+  if (traits.selectsOperations)
+    selectOperations();
   collectives();
   if (block.input >= 0)
     out.inputBytes = block.tensors[block.input].bytes();

@@ -46,6 +46,7 @@ private:
   void attention(int op);
   void unfusedAttention(int op);
   void keep();
+  void selectOperations();
   void collectives();
 
   /// A pass over `elements` with that many bytes of each.

@@ -84,6 +84,10 @@ struct StackTraits {
   /// Full recomputation does the whole block again; else only what the backward
   /// pass uses, which the block's last product is not.
   bool recomputesAll = true;
+  /// Selective recomputation goes by operation: it keeps the results of fused
+  /// attention, of collectives and of every second product and does all else
+  /// again (TorchTitan's selective activation checkpointing, "op").
+  bool selectsOperations = false;
   bool overlapGradients = true;
   bool overlapTensorParallel = true;
   /// Parameters are sharded and gathered per block by default (FSDP).

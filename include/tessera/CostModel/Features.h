@@ -37,8 +37,13 @@ struct OpFeature {
   int forwardLaunches = 1;
   int backwardLaunches = 1;
   /// Belongs to what selective recomputation recomputes: the attention core
-  /// where it is not fused, norms and activation functions where it is.
+  /// where it is not fused, norms and activation functions where it is; all but
+  /// fused attention and every second product where the stack chooses by
+  /// operation.
   bool selective = false;
+  /// Bytes kept beside `savedBytes` when others are recomputed selectively: a
+  /// product's result from which what the backward pass needs is made anew.
+  int64_t selectiveBytes = 0;
 };
 
 enum class CollectiveKind : uint8_t {

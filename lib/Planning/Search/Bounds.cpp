@@ -481,8 +481,10 @@ ModelFeatures tessera::condensed(const ModelFeatures &f) {
     merged.transientBytes = b.transientBytes;
     merged.ops.resize(2);
     merged.ops[1].selective = true;
-    for (const OpFeature &op : b.ops)
+    for (const OpFeature &op : b.ops) {
       merged.ops[op.selective].savedBytes += op.savedBytes;
+      merged.ops[op.selective].selectiveBytes += op.selectiveBytes;
+    }
     out.blocks.push_back(std::move(merged));
   }
   return out;

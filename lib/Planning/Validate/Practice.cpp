@@ -156,9 +156,9 @@ Recomputation tessera::recomputationOf(StringRef written) {
   bool perOp = selective && hasWord(s, "op");
   bool perLayer = any(s, {"layer", "block", "every", "%", "/"});
   double share = shareIn(s);
-  // TorchTitan's two: "layer" recomputes every second layer, "op" every second
-  // product (torchtitan/models/llama3/infra/parallelize.py), which is as much.
-  if (perOp || (selective && perLayer && share == 0))
+  // TorchTitan's two: "op" is its selective recomputation, "layer" recomputes
+  // every second layer (torchtitan/distributed/activation_checkpoint.py).
+  if (selective && !perOp && perLayer && share == 0)
     share = 0.5;
   if (share > 0) {
     r.kind = RecomputeKind::Full;
@@ -211,6 +211,11 @@ void tessera::applyPractice(const Point &p, StackTraits &traits) {
   }
   if (compiled && !saysEager(t))
     traits.recomputesAll = false;
+  // TorchTitan compiles its loss with the model since pytorch/torchtitan#1033
+  // of April 2025; others of its kind do not say.
+  if (traits.selectsOperations)
+    traits.fusedLoss =
+        t.contains("torchtitan") && !t.contains("2024") && !saysEager(t);
   if (any(t, {"deepep", "hybridep"}))
     traits.dispatcher = DispatcherKind::Fused;
 }

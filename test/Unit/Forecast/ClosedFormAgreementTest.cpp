@@ -79,6 +79,8 @@ Both ask(const Question &q) {
   // The closed form writes out one product of queries, keys and values and one
   // of gate and up; ProductsTest.cpp has them apart.
   p.model.traits.jointHeads = p.model.traits.jointGate = true;
+  // Nor does it choose what to recompute by operation; KeptTest.cpp does.
+  p.model.traits.selectsOperations = false;
   p.precision = q.precision;
   ModelFeatures closed = ClosedFormProvider(p).features(layout);
   FeatureSourcePtr source = cantFail(makeGraphSource(config));

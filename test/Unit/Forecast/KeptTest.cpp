@@ -44,6 +44,24 @@ double kept(const Question &q, double width,
 // Means and variances of rows, which the paper leaves out.
 constexpr double kStatistics = 0.002;
 
+// torchtitan/distributed/activation_checkpoint.py, "op": every odd one of the
+// products wq, wk, wv, wo, w1, w3, w2, and attention with its 32-bit sums; the
+// layer's input besides. Llama 3 8B, in units of 4096 elements of 2 bytes.
+TEST(Kept, EverySecondProduct) {
+  double heads = 32, wide = 14336.0 / 4096, narrow = 1024.0 / 4096;
+  double units =
+      1 + 1 + narrow + 1 + wide + 1; // input, q, v, attention, w1, w2
+  double sums = 4 * heads / 4096;
+  EXPECT_NEAR(kept({"llama3-8b", "torchtitan"}, 4096, RecomputeKind::Selective),
+              2 * units + sums, 0.01);
+  // k, the attention's output and up are products of a forward pass again.
+  double again = 0;
+  for (const OpFeature &op : layerOf({"llama3-8b", "torchtitan"}).ops)
+    if (op.selective && op.kernel == KernelClass::Matmul)
+      again += double(op.forward.matmulFlops);
+  EXPECT_DOUBLE_EQ(again, 2 * kSequence * 4096 * (1024.0 + 4096.0 + 14336.0));
+}
+
 TEST(Kept, FormulasOfKorthikantiEtAl) {
   const double h = 12288, a = 96, t = 8;
   double scores = 5 * a * kSequence / h; // 80

@@ -164,10 +164,11 @@ TEST(Words, Recomputation) {
                            "full AC", "block", "gradient checkpointing",
                            "activation checkpointing", "save_qkv_proj", "AC"})
     is(text, RecomputeKind::Full);
-  for (const char *text : {"selective", "Selective", "SAC", "core_attn",
-                           "attention", "minimal_flash", "partial"})
+  for (const char *text :
+       {"selective", "Selective", "SAC", "core_attn", "attention",
+        "minimal_flash", "partial", "selective op"})
     is(text, RecomputeKind::Selective);
-  for (const char *text : {"selective op", "selective layer", "every 2nd layer",
+  for (const char *text : {"selective layer", "every 2nd layer",
                            "every other block", "1/2 of blocks", "50%"})
     is(text, RecomputeKind::Full, 0.5);
   is("1/4", RecomputeKind::Full, 0.25);
@@ -228,6 +229,10 @@ TEST(Words, Practice) {
     EXPECT_FALSE(traits("torchtitan", compiled).composed) << compiled;
   }
   EXPECT_TRUE(traits("megatron-deepspeed", "PaddleNLP").composed);
+  EXPECT_TRUE(traits("torchtitan", "torchtitan; torch.compile").fusedLoss);
+  EXPECT_FALSE(traits("torchtitan", "torchtitan of 2024").fusedLoss);
+  EXPECT_FALSE(traits("torchtitan", "torchtitan; eager").fusedLoss);
+  EXPECT_FALSE(traits("torchtitan", "FSDP2; torch.compile").fusedLoss);
   Point p;
   p.notes = "FSDP; shard_group=32";
   EXPECT_EQ(shardGroupOf(p, 8), 32);
