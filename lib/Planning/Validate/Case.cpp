@@ -152,14 +152,24 @@ static Layout layoutOf(const Point &p, const StackTraits &traits) {
   l.cp = atLeastOne(p.cp);
   l.ep = atLeastOne(p.ep);
   l.dp = atLeastOne(p.dp ? dataParallel(p) : p.gpus / (l.tp * l.pp * l.cp));
+  // Megatron's experts are split over the tensor-parallel ranks unless
+  // --expert-tensor-parallel-size says otherwise (its MoE README); recipes that
+  // spread experts over ranks keep them whole.
+  l.etp = int(noteNumber(StringRef(p.notes).lower(), "etp"));
+  if (l.etp == 0)
+    l.etp =
+        p.experts > 1 && l.ep == 1 && stackOf(p) == "megatron-core" ? l.tp : 1;
   l.vpp = l.pp > 1 ? atLeastOne(p.vpp) : 1;
   l.schedule = l.vpp > 1 ? ScheduleKind::Interleaved : ScheduleKind::OneFOneB;
   l.zeroStage = p.zeroStage >= 0 ? int(p.zeroStage) : traits.zeroStage;
   // TorchTitan's fsdp_reshard_after_forward: by default parameters stay
   // gathered where stages are pipelined, and gradients are reduced after the
   // last microbatch: in communication and in what is held, ZeRO 1.
-  if (stackOf(p) == "torchtitan" && l.pp > 1 && l.zeroStage == 3)
+  if (stackOf(p) == "torchtitan" && l.pp > 1 && l.zeroStage >= 2)
     l.zeroStage = 1;
+  // One rank has nothing to shard its state over.
+  if (p.zeroStage < 0 && l.dp * l.cp == 1)
+    l.zeroStage = 0;
   l.microBatch = std::max<int64_t>(1, p.microBatch);
   l.sequenceParallel =
       l.tp > 1 && (p.sequenceParallel == "yes" ||
@@ -179,15 +189,17 @@ static Layout layoutOf(const Point &p, const StackTraits &traits) {
 }
 
 /// Where a tuned recipe does not say how its stages are interleaved, and can
-/// be, it is: as finely as leaves two layers to a chunk. (Megatron asks for a
-/// multiple of pp microbatches.)
+/// be, it is: as finely as leaves two layers to a chunk. So is a run whose
+/// source says that it is, but not how finely; embedding and head may count as
+/// a layer each there. (Megatron asks for a multiple of pp microbatches.)
 static void inferInterleaving(const Point &p, Case &c) {
   Layout &l = c.layout;
-  if (!c.traits.tunedRecipes || p.vpp > 0 || l.pp <= 1 ||
-      c.shape.layers % l.pp != 0)
+  bool whole = c.shape.layers % l.pp == 0;
+  if (!(c.traits.tunedRecipes || p.interleaved) || p.vpp > 0 || l.pp <= 1 ||
+      !(whole || (p.interleaved && (c.shape.layers + 2) % l.pp == 0)))
     return;
   int64_t microBatches = p.globalBatch / (int64_t(l.dp) * l.microBatch);
-  int perStage = int(c.shape.layers / l.pp);
+  int perStage = int((c.shape.layers + l.pp - 1) / l.pp);
   if (microBatches % l.pp != 0)
     return;
   int chunk = 2;
@@ -267,6 +279,10 @@ static Error checkRanges(const Point &p) {
     return makeError(
         p.run + ": " + Twine(p.gpus) +
         " GPUs cannot be split over tp, pp and cp = " + Twine(split));
+  if (int64_t etp = noteNumber(StringRef(p.notes).lower(), "etp");
+      etp > 0 && product({p.tp, p.dp, p.cp}) % (product({p.ep}) * etp) != 0)
+    return makeError(p.run + ": ep and etp = " + Twine(product({p.ep}) * etp) +
+                     " do not divide the ranks of a stage");
   if (p.pp > p.layers + 2)
     return makeError(p.run + ": " + Twine(p.layers) +
                      " layers cannot fill pp = " + Twine(p.pp) + " stages");
@@ -334,6 +350,11 @@ Expected<Case> tessera::makeCase(std::vector<const Point *> points,
   c.layout = layoutOf(p, c.traits);
   applyRecipe(p, c.traits, c.layout);
   c.cluster = clusterOf(p, *chip, int(p.gpus ? p.gpus : c.layout.numGPUs()));
+  // The fused kernels that are known need Ampere (FlashAttention's and cuDNN's
+  // documentation); PyTorch has another for older parts.
+  if (chip->architecture == Architecture::Volta &&
+      c.traits.attention != AttentionKernel::Sdpa)
+    c.traits.attention = AttentionKernel::Unfused;
   int group = shardGroupOf(p, c.cluster.gpusPerNode);
   if (c.layout.zeroStage > 0 && group > 0 && group < c.layout.dp) {
     if (c.layout.dp % group != 0)
@@ -347,8 +368,6 @@ Expected<Case> tessera::makeCase(std::vector<const Point *> points,
   w.sequence = p.sequence;
   if (p.globalBatch < 1)
     return makeError(p.run + ": global_batch is needed");
-  if (p.microBatch < 1)
-    c.remarks.push_back("micro_batch is not stated, taken as 1");
   StringRef notes = p.notes;
   if (c.traits.masterShards) {
     // FSDP keeps 32-bit shards of weights and gradients and moves 16-bit
@@ -392,8 +411,12 @@ Expected<Case> tessera::makeCase(std::vector<const Point *> points,
     w.pipelineBufferBytes =
         2.0 * double(c.layout.microBatch * p.sequence) * p.hidden;
   }
-  if (c.precision.frozen)
+  if (c.precision.frozen) {
     w.trainedFraction = 0.003; // rank-8 to rank-16 adapters
+    // What is not trained has no 32-bit copy that could stand in for it.
+    if (c.traits.masterShards)
+      w.shardedWeightBytes = 2;
+  }
   inferInterleaving(p, c);
   applyRecomputation(p, c);
   Expected<FeatureSourcePtr> source = sources.of(c.shape);
@@ -405,6 +428,8 @@ Expected<Case> tessera::makeCase(std::vector<const Point *> points,
     return makeError(p.run + ": " + why);
   c.features =
       c.source->features(c.layout, {c.shape.sequence, c.traits, c.precision});
+  if (p.microBatch < 1)
+    inferMicroBatch(c);
   if (c.recomputeInferred)
     inferRecomputation(p, c);
   return c;

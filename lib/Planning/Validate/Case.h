@@ -54,6 +54,8 @@ llvm::Expected<Case> makeCase(std::vector<const Point *> points,
 
 /// Number formats of gradients and optimizer in recipes tuned for speed.
 void tunedPrecision(Case &c);
+/// Chooses the microbatch of a run whose source does not say it.
+void inferMicroBatch(Case &c);
 /// Chooses what is recomputed, and if need be sharded, so that the run fits.
 void inferRecomputation(const Point &p, Case &c);
 

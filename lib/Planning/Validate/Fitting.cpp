@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Case.h"
+#include <algorithm>
 
 using namespace llvm;
 using namespace tessera;
@@ -32,6 +33,29 @@ void tessera::tunedPrecision(Case &c) {
     w.optimizerBytes -= 4;
     w.stepBytes = 0;
   }
+}
+
+/// Where a source does not say the microbatch: 1 in a pipeline, which more and
+/// smaller ones fill; else the most sequences of a rank's share that fit,
+/// because fewer and larger products and collectives are the faster.
+void tessera::inferMicroBatch(Case &c) {
+  Layout &l = c.layout;
+  int64_t share = c.workload.globalBatch / std::max(1, l.dp);
+  if (l.pp == 1)
+    for (int64_t n = std::min<int64_t>(share, 64); n > 1; --n) {
+      if (share % n != 0)
+        continue;
+      l.microBatch = n;
+      c.features =
+          c.source->features(l, {c.shape.sequence, c.traits, c.precision});
+      if (memoryUse(c.features, l, c.workload, c.cluster).needed() <=
+          c.cluster.chip.memoryBytes)
+        break;
+      l.microBatch = 1;
+    }
+  c.features = c.source->features(l, {c.shape.sequence, c.traits, c.precision});
+  c.remarks.push_back("micro_batch is not stated, taken as " +
+                      std::to_string(l.microBatch));
 }
 
 /// A run whose source does not say what was recomputed did whatever made it

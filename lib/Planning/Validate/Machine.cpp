@@ -47,10 +47,11 @@ static bool names(StringRef text, StringRef word) {
   return false;
 }
 
-/// Gigabytes that the text names ("80gb", "80 GiB", "40g"), or 0.
+/// Gigabytes that the text names ("80gb", "80 GiB", "40g", "8x40g"), or 0.
 static int gigabytes(StringRef text) {
   for (size_t i = 0; i < text.size(); ++i) {
-    if (!isDigit(text[i]) || (i > 0 && isAlnum(text[i - 1])))
+    bool counted = i > 1 && text[i - 1] == 'x' && isDigit(text[i - 2]);
+    if (!isDigit(text[i]) || (i > 0 && isAlnum(text[i - 1]) && !counted))
       continue;
     StringRef digits = text.drop_front(i).take_while(isDigit);
     StringRef unit = text.drop_front(i + digits.size()).ltrim();
@@ -243,6 +244,45 @@ static SmallVector<StringRef, 4> partsOf(StringRef text) {
   return parts;
 }
 
+/// Ports of a node that the text counts in words: "one port", "8 NVIDIA 400
+/// Gbps host channel adapters"; 0: it does not. The count stands first of the
+/// numbers before the noun and is no rate itself.
+static int portsIn(StringRef lower) {
+  for (StringRef noun : {"port", "nic", "hca", "adapter", "rail"}) {
+    for (size_t at = lower.find(noun); at != StringRef::npos;
+         at = lower.find(noun, at + 1)) {
+      StringRef after = lower.drop_front(at + noun.size());
+      after.consume_front("s");
+      if ((at > 0 && isAlpha(lower[at - 1])) ||
+          (!after.empty() && isAlpha(after.front())) ||
+          after.ltrim().starts_with("per gpu"))
+        continue;
+      StringRef head = lower.take_front(at);
+      head = head.drop_front(head.find_last_of(";,+(") + 1);
+      while (!head.empty()) {
+        auto [word, rest] = head.ltrim().split(' ');
+        head = rest;
+        static const std::pair<StringLiteral, int> spelt[] = {
+            {"one", 1},  {"single", 1}, {"a", 1},    {"two", 2},
+            {"dual", 2}, {"four", 4},   {"eight", 8}};
+        for (auto &[name, n] : spelt)
+          if (word == name)
+            return n;
+        int n = 0;
+        word.consume_back("x");
+        if (word.getAsInteger(10, n))
+          continue;
+        StringRef unit = head.ltrim();
+        if (n > 0 && n <= 64 && !unit.starts_with("g") &&
+            !unit.starts_with("t"))
+          return n;
+        break; // "400 Gb/s NIC": a rate, no count
+      }
+    }
+  }
+  return 0;
+}
+
 /// Reads the column's free text; what it does not say keeps the chip's usual
 /// server.
 static void applyInterconnect(StringRef text, Cluster &c) {
@@ -261,6 +301,7 @@ static void applyInterconnect(StringRef text, Cluster &c) {
     return;
   }
   double best = 0;
+  int ports = portsIn(all);
   for (StringRef part : partsOf(text)) {
     std::string lower = part.lower();
     StringRef p = lower;
@@ -288,6 +329,7 @@ static void applyInterconnect(StringRef text, Cluster &c) {
                    p.contains("per vm") || p.contains("efa") ||
                    p.contains("ethernet") || p.contains("gbe") || r.gbit > 800;
       int nics = r.count  ? r.count
+                 : ports  ? ports
                  : perGpu ? perNode
                  : whole  ? 1
                           : n.nicsPerNode;
@@ -295,7 +337,7 @@ static void applyInterconnect(StringRef text, Cluster &c) {
       if (total <= best)
         continue;
       best = total;
-      if (whole && !r.count && !perGpu) {
+      if (whole && !r.count && !ports && !perGpu) {
         // A node's sum over the NICs that it usually has.
         n.nicBandwidth = r.gbit * gbit / n.nicsPerNode;
       } else {
@@ -307,8 +349,8 @@ static void applyInterconnect(StringRef text, Cluster &c) {
       if (Rate g = generation(p); g.gbit > best) {
         best = g.gbit;
         n.nicBandwidth = g.gbit * gbit;
-        if (g.count > 0)
-          n.nicsPerNode = g.count;
+        if (g.count > 0 || ports > 0)
+          n.nicsPerNode = g.count > 0 ? g.count : ports;
       }
   }
 }

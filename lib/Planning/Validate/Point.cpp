@@ -63,7 +63,8 @@ static bool readCount(StringRef s, bool thousands, double &v) {
 }
 
 /// ZeRO's stage in words: "ZeRO-2", "stage 3", "FSDP", "SHARD_GRAD_OP",
-/// "distributed optimizer"; -1 where they mean nothing.
+/// "distributed optimizer", "optimizer states and gradients"; -1 where they
+/// mean nothing.
 static int stageOf(StringRef written) {
   std::string lower = written.lower();
   StringRef s = lower;
@@ -78,6 +79,13 @@ static int stageOf(StringRef written) {
   if (has("fsdp") || has("full_shard") || has("hybrid_shard") || has("hsdp"))
     return 3;
   if (has("dist") || s == "os")
+    return 1;
+  // What is sharded, by name.
+  if (has("weights") || has("parameters"))
+    return 3;
+  if (has("grad"))
+    return 2;
+  if (has("optimizer"))
     return 1;
   return -1;
 }
@@ -96,7 +104,7 @@ static std::string yesOrNo(StringRef s) {
 /// What is known of a run where its row does not say whether that is all.
 static bool knowsAll(const Point &p) {
   return !p.chip.empty() && p.layers > 0 && p.hidden > 0 && p.sequence > 0 &&
-         p.microBatch > 0 && p.globalBatch > 0 && (p.gpus > 0 || p.dp > 0);
+         p.globalBatch > 0 && (p.gpus > 0 || p.dp > 0);
 }
 
 /// The row's fields; what is wrong in them becomes the point's `problem`.
@@ -153,6 +161,18 @@ static Point readPoint(const CsvTable &table, size_t row, StringRef name) {
     if (stage && stageOf(written) >= 0) {
       *out = stageOf(written);
       continue;
+    }
+    // "interleaved", "yes", "1F1B": whether, not how finely.
+    if (column == "vpp_or_interleave") {
+      std::string answer = yesOrNo(written);
+      if (written.starts_with_insensitive("interleaved") ||
+          (answer == "yes" && written != "1")) {
+        p.interleaved = true;
+        continue;
+      }
+      if (answer == "no" || written.equals_insensitive("1f1b") ||
+          written.equals_insensitive("gpipe"))
+        continue;
     }
     if (!readCount(written, column == "seq", v)) {
       fail(column, "expected a number, got '" + written + "'");

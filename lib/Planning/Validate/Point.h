@@ -27,6 +27,7 @@ struct Point {
   double paramsB = 0, activeB = 0;
   int64_t gpus = 0, gpusPerNode = 0, dp = 0, tp = 0, pp = 0, ep = 0, cp = 0;
   int64_t zeroStage = -1, vpp = 0;
+  bool interleaved = false; ///< stages are, how finely is not said
   int64_t microBatch = 0, globalBatch = 0;
   Metric metric = Metric::StepTime;
   double value = 0;

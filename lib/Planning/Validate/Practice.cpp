@@ -32,9 +32,36 @@ static bool hasWord(StringRef text, StringRef word) {
 /// known for more.
 static bool plainPyTorch(StringRef text) {
   return any(text, {"fsdp", "lightning", "lit-gpt", "litgpt", "pytorch ddp",
-                    "nanogpt", "accelerate"}) &&
+                    "nanogpt"}) &&
          !any(text, {"fsdp2", "torchtitan", "automodel", "llm-foundry",
                      "composer", "maxtext", "megatron", "nemo"});
+}
+
+/// Trainers of Hugging Face's models, which all run transformers' own modules.
+/// A repository may be theirs and the run another framework's: the source
+/// counts by the names of trainers only.
+static bool huggingFace(const Point &p) {
+  std::string all = wordsOf(p),
+              said = StringRef(p.table + " " + p.notes).lower();
+  return any(all, {"xtuner", "llama-factory", "llama factory", "axolotl",
+                   "ms-swift"}) ||
+         any(said, {"hugging face", "huggingface"}) ||
+         hasWord(said, "transformers") || hasWord(said, "accelerate") ||
+         hasWord(said, "trl");
+}
+
+/// The year that a row gives with Megatron-LM ("Megatron-LM@8aa4619 (2021)"),
+/// or 0: before Megatron-Core its releases are told by their age.
+static int yearOfMegatron(StringRef text) {
+  for (StringRef part = text; !part.empty();) {
+    auto [head, rest] = part.split(';');
+    part = rest;
+    StringRef after = head.split("megatron-lm").second;
+    for (int year : {2019, 2020, 2021, 2022})
+      if (hasWord(after, std::to_string(year)))
+        return year;
+  }
+  return 0;
 }
 
 static bool saysEager(StringRef text) {
@@ -44,9 +71,10 @@ static bool saysEager(StringRef text) {
 std::string tessera::stackOf(const Point &p) {
   std::string text = wordsOf(p);
   auto has = [&](StringRef s) { return StringRef(text).contains(s); };
-  if (has("torchtitan") || has("automodel"))
+  bool split = p.tp > 1 || p.pp > 1; // tensors or layers, not only data
+  if (has("torchtitan") || has("automodel") || has("torchtune"))
     return "torchtitan"; // AutoModel: FSDP2 with Transformer Engine's kernels
-  if (has("llm-foundry") || has("composer"))
+  if (has("llm-foundry") || has("composer") || has("mosaic"))
     return "llm-foundry";
   if (has("paxml") || has("maxtext") || hasWord(text, "jax") ||
       hasWord(text, "alpa") || has("levanter") || has("easylm") ||
@@ -67,20 +95,31 @@ std::string tessera::stackOf(const Point &p) {
     return p.zeroStage == 3 ? "deepspeed" : "megatron-2021";
   if (has("bigscience"))
     return "bigscience-2022"; // its fork on DeepSpeed's pipeline engine
+  // What a row names comes before the repository that it stands in.
+  if (huggingFace(p) && !split && !has("megatron"))
+    return has("deepspeed") ? "deepspeed" : "accelerate";
   // Eager frameworks of that age with hybrid parallelism and nothing fused.
+  // DeepSpeed has no tensor parallelism in training: who splits more than data
+  // with it runs Megatron's layers on its engine.
   if (has("megatron-deepspeed") || has("vtrain") || has("paddle") ||
-      has("gpt-neox"))
+      has("gpt-neox") || (has("deepspeed") && (split || has("megatron"))))
     return "megatron-deepspeed";
   if (has("dgxc") || hasWord(text, "nemo"))
     return "nemo";
+  if (int year = yearOfMegatron(text))
+    return year < 2022 ? "megatron-2021" : "megatron-2022";
+  // OneFlow-GPT and LiBai follow Megatron-LM of that age fusion by fusion
+  // (OneFlow-Benchmark, LanguageModeling/GPT/oneflow_gpt/config.py).
+  if (has("oneflow") || hasWord(text, "libai"))
+    return "megatron-2021";
   if (has("simumax") || has("megatron"))
     return "megatron-core";
   if (has("deepspeed") || has("colossal"))
     return "deepspeed";
   // What was compiled, or is said not to have been, is told by its traits; of
   // the rest llm-foundry is what was measured most.
-  if (has("fsdp2") ||
-      (plainPyTorch(text) && (has("torch.compile") || saysEager(text))))
+  if (has("fsdp2") || (plainPyTorch(text) &&
+                       (has("torch.compile") || split || saysEager(text))))
     return "torchtitan";
   if (plainPyTorch(text))
     return "llm-foundry";
@@ -116,7 +155,8 @@ Expected<Precision> tessera::precisionOf(const Point &p) {
   return r;
 }
 
-/// "1/2", "50%", "every 2nd", "every other": a share of the layers; 0: none.
+/// "1/2", "50%", "every 2nd", "every other", "10 of 80 layers": a share of the
+/// layers; 0: none.
 static double shareIn(StringRef s) {
   if (s.contains("other") || s.contains("half") || s.contains("alternate"))
     return 0.5;
@@ -125,6 +165,10 @@ static double shareIn(StringRef s) {
   if (digits.consumeInteger(10, first) || first == 0)
     return 0;
   if (digits.consume_front("/") && !digits.consumeInteger(10, second) &&
+      second > 0)
+    return std::min(1.0, double(first) / second);
+  StringRef rest = digits.ltrim();
+  if (rest.consume_front("of ") && !rest.ltrim().consumeInteger(10, second) &&
       second > 0)
     return std::min(1.0, double(first) / second);
   if (digits.ltrim().starts_with("%"))
@@ -171,7 +215,8 @@ Recomputation tessera::recomputationOf(StringRef written) {
   }
   // Only some of the projections are kept: nearly all is done again.
   if (any(s, {"full", "yes", "true", "all", "checkpoint", "uniform", "block",
-              "save_qkv_proj", "gradient"}) ||
+              "save_qkv_proj", "gradient", "rematerial", "re-material"}) ||
+      hasWord(s, "remat") ||
       is({"1", "on", "ac", "enabled", "y", "recompute"})) {
     r.kind = RecomputeKind::Full;
     return r;
@@ -187,28 +232,38 @@ void tessera::applyPractice(const Point &p, StackTraits &traits) {
                        "flash_attention", "flash attn", "flash-attn", "sdpa",
                        "xformers", "fused attention"}) ||
                hasWord(t, "fa2");
+  // Transformer Engine is where JAX's frameworks and Megatron have their fused
+  // attention and norms from.
+  bool noEngine = any(t, {"without transformer engine", "no transformer engine",
+                          "transformer engine off"});
   if (any(t, {"no flash", "without flash", "flash attention off",
-              "unfused attention", "no fused attention"}))
+              "unfused attention", "no fused attention"}) ||
+      (noEngine && !flash))
     traits.attention = AttentionKernel::Unfused;
   else if (any(t,
                {"flashattention-3", "flashattention 3", "cudnn attention"}) ||
            hasWord(t, "fa3"))
     traits.attention = AttentionKernel::Native;
-  else if (flash && traits.attention == AttentionKernel::Unfused)
+  else if (flash && (traits.attention == AttentionKernel::Unfused ||
+                     huggingFace(p))) // attn_implementation
     traits.attention = AttentionKernel::Flash2;
-  bool fusedNorms = any(t, {"fused norm", "fused rms", "fused rotary"});
+  bool fusedNorms = any(t, {"fused norm", "fused rms", "fused_rms",
+                            "fused rotary", "fused rope", "fused_rope"});
   bool compiled = t.contains("torch.compile");
   if (saysEager(t)) {
     traits.fusedElementwise = false;
     traits.composed = !fusedNorms;
-  } else if (compiled || t.contains("transformer engine")) {
+  } else if (compiled || (t.contains("transformer engine") && !noEngine)) {
     traits.fusedElementwise = true;
     traits.composed = false;
   } else if (fusedNorms) {
     traits.composed = false;
-  } else if (t.contains("paddle")) {
+  } else if (t.contains("paddle") || (huggingFace(p) && !t.contains("liger"))) {
     traits.composed = true;
   }
+  // transformers: q_proj, k_proj, v_proj and gate_proj, up_proj.
+  if (huggingFace(p))
+    traits.jointHeads = traits.jointGate = false;
   if (compiled && !saysEager(t))
     traits.recomputesAll = false;
   // TorchTitan compiles its loss with the model since pytorch/torchtitan#1033

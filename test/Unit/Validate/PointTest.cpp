@@ -106,6 +106,11 @@ TEST(Points, Spellings) {
                                                  {"DDP", 0},
                                                  {"distributed optimizer", 1},
                                                  {"dist-opt", 1},
+                                                 {"optimizer states", 1},
+                                                 {"optimizer states and "
+                                                  "gradients",
+                                                  2},
+                                                 {"weights too", 3},
                                                  {"off", 0}};
   for (auto [written, stage] : stages) {
     Point p = read(written, "", "", "128", "8");
@@ -120,6 +125,14 @@ TEST(Points, Spellings) {
     EXPECT_EQ(read("", open, "", "128", "8").sequenceParallel, "") << open;
   for (const char *open : {"", "-", "none", "N/A"})
     EXPECT_EQ(read("", "", open, "128", "8").vpp, 0) << open;
+  for (const char *word : {"interleaved", "Interleaved 1F1B", "yes"}) {
+    Point some = read("", "", word, "128", "8");
+    EXPECT_TRUE(some.interleaved && some.problem.empty()) << word;
+    EXPECT_EQ(some.vpp, 0) << word;
+  }
+  for (const char *word : {"no", "1F1B", "GPipe", "1"})
+    EXPECT_FALSE(read("", "", word, "128", "8").interleaved) << word;
+  EXPECT_NE(read("", "", "some", "128", "8").problem, "");
   Point p = read("1", "", "5", "4k", "\"1,024\"");
   EXPECT_EQ(p.problem, "");
   EXPECT_EQ(p.vpp, 5);

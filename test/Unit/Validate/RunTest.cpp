@@ -172,6 +172,88 @@ TEST_F(FactsOfARun, OverlapSwitchedOff) {
                l.overlapTensorParallel);
 }
 
+// "To reduce pipeline bubbles, we use an interleaved schedule ... the first
+// model chunk on the first stage has only the embedding" (arXiv 2407.21783,
+// section 3.3.2): 126 layers on 16 stages, how finely is not said.
+TEST_F(FactsOfARun, InterleavedSomehow) {
+  p.source = "x";
+  p.notes = "FSDP";
+  p.layers = 126;
+  p.pp = 16;
+  p.tp = 8;
+  p.microBatch = 1;
+  p.zeroStage = 2;
+  p.globalBatch = 8 * 32;
+  EXPECT_EQ(make().layout.vpp, 1);
+  p.interleaved = true;
+  Case c = make();
+  EXPECT_EQ(c.stack, "torchtitan");
+  EXPECT_EQ(c.layout.vpp, 4); // two layers to a chunk
+  // Gradients of stages are summed over the microbatches before they travel.
+  EXPECT_EQ(c.layout.zeroStage, 1);
+}
+
+// --expert-tensor-parallel-size: "Default is same to
+// --tensor-model-parallel-size" (megatron/core/transformer/moe/README.md).
+TEST_F(FactsOfARun, ExpertsAreSplitAsTensorsAre) {
+  p.source = "x";
+  p.notes = "Megatron-LM; moe_ffn=4096";
+  p.experts = 8;
+  p.topk = 2;
+  EXPECT_EQ(make().layout.etp, 4);
+  p.notes = "Megatron-LM; moe_ffn=4096; ETP=1";
+  EXPECT_EQ(make().layout.etp, 1);
+  p.ep = 2;
+  p.notes = "Megatron-LM; moe_ffn=4096";
+  EXPECT_EQ(make().layout.etp, 1);
+  p.notes = "Megatron-LM; moe_ffn=4096; etp=3";
+  EXPECT_EQ(toString(makeCase({&p}, sources()).takeError()),
+            "r: ep and etp = 6 do not divide the ranks of a stage");
+}
+
+// A pipeline is filled by many small microbatches; elsewhere large ones are
+// the faster.
+TEST_F(FactsOfARun, MicrobatchThatIsNotSaid) {
+  p.source = "x";
+  p.microBatch = 0;
+  EXPECT_EQ(make().layout.microBatch, 1);
+  p.layers = 4;
+  p.hidden = 4096;
+  p.heads = 32;
+  p.pp = 1;
+  p.globalBatch = 8 * 6;
+  p.recompute = "none";
+  Case c = make();
+  EXPECT_EQ(c.layout.microBatch, 6);
+  EXPECT_EQ(c.remarks, std::vector<std::string>(
+                           {"micro_batch is not stated, taken as 6"}));
+  p.layers = 40;
+  EXPECT_LT(make().layout.microBatch, 6); // what fits
+}
+
+// FlashAttention and cuDNN's fused attention need Ampere.
+TEST_F(FactsOfARun, VoltaHasNoFusedAttention) {
+  p.source = "Megatron-Core";
+  EXPECT_EQ(make().traits.attention, AttentionKernel::Native);
+  p.chip = "V100";
+  EXPECT_EQ(make().traits.attention, AttentionKernel::Unfused);
+}
+
+// Nothing trains a frozen weight, so it has no 32-bit copy whose shards FSDP
+// could hold instead; and one GPU shards nothing.
+TEST_F(FactsOfARun, FrozenWeightsAreHeld) {
+  p.source = "torchtitan";
+  p.layers = 4;
+  p.pp = p.tp = p.microBatch = 1;
+  p.zeroStage = 3;
+  EXPECT_EQ(make().workload.shardedWeightBytes, 0);
+  p.notes = "LoRA";
+  EXPECT_EQ(make().workload.shardedWeightBytes, 2);
+  p.dp = 1;
+  p.zeroStage = -1;
+  EXPECT_EQ(make().layout.zeroStage, 0);
+}
+
 TEST_F(FactsOfARun, TunedRecipesInterleave) {
   p.source = "nemo";
   p.layers = 96;
@@ -311,6 +393,17 @@ TEST(Validate, LaterSources) {
   EXPECT_EQ(o->getInteger("runs"), 345);
   EXPECT_LE(*o->getNumber("median"), 0.14);
   EXPECT_LE(*o->getNumber("p90"), 0.35);
+}
+
+// Sources that nothing was fitted to: every run that can be modelled is read.
+// What is left is said in docs/cost-model.md, "Held-out set".
+TEST(Validate, HeldOutSources) {
+  json::Value v = report("", published("heldout.csv"));
+  const json::Object *o = v.getAsObject()->getObject("step_time");
+  EXPECT_EQ(o->getInteger("runs"), 257);
+  EXPECT_LE(*o->getNumber("median"), 0.20);
+  EXPECT_LE(*o->getNumber("p90"), 0.50);
+  EXPECT_EQ(v.getAsObject()->getArray("skipped")->size(), 2u);
 }
 
 // By name, else by the MLP's width: Llama's kin have a gate.

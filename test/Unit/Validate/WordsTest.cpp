@@ -21,6 +21,8 @@ TEST(Words, ChipsAreUnderstood) {
       {"8xA100", "a100-80g-sxm"},
       {"NVIDIA_A100-SXM4-40GB", "a100-40g-sxm"},
       {"A100-40GBx8", "a100-40g-sxm"},
+      {"DGX-A100 (8x40G)", "a100-40g-sxm"},
+      {"40GB A100", "a100-40g-sxm"},
       {"A100 SXM 40G", "a100-40g-sxm"},
       {"NVIDIA A100 40GB PCIe", "a100-40g-pcie"},
       {"A100-PCIE-80GB", "a100-80g-pcie"},
@@ -106,6 +108,11 @@ TEST(Words, Networks) {
       {"H100", "25 GB/s per node Ethernet", 200},
       {"A100", "EFA 400 Gbps", 400},
       {"A100", "PCIe 4.0 x16, 100 Gb/s InfiniBand", 800},
+      {"V100", "NVLink; InfiniBand 100 Gb/sec (4X EDR), one port", 100},
+      {"A100", "HDR InfiniBand, 4 HCAs", 800},
+      {"A100", "dual 100 Gb/s NICs", 200},
+      {"H100", "8 NVIDIA 400 Gbps InfiniBand host channel adapters", 3200},
+      {"H100", "400 Gb/s NIC per GPU", 3200},
       {"L40S", "PCIe; 10GbE", 10}};
   for (const auto &k : known) {
     Network n = cluster(k.chip, k.text).network;
@@ -160,9 +167,10 @@ TEST(Words, Recomputation) {
   };
   for (const char *text : {"none", "None", "no", "off", "false", "0"})
     is(text, RecomputeKind::None);
-  for (const char *text : {"full", "Full", "yes", "true", "1", "on", "uniform",
-                           "full AC", "block", "gradient checkpointing",
-                           "activation checkpointing", "save_qkv_proj", "AC"})
+  for (const char *text :
+       {"full", "Full", "yes", "true", "1", "on", "uniform", "full AC", "block",
+        "gradient checkpointing", "activation checkpointing", "save_qkv_proj",
+        "AC", "re-materialization", "remat", "80 of 80 layers"})
     is(text, RecomputeKind::Full);
   for (const char *text :
        {"selective", "Selective", "SAC", "core_attn", "attention",
@@ -172,6 +180,7 @@ TEST(Words, Recomputation) {
                            "every other block", "1/2 of blocks", "50%"})
     is(text, RecomputeKind::Full, 0.5);
   is("1/4", RecomputeKind::Full, 0.25);
+  is("20 of 80 layers", RecomputeKind::Full, 0.25);
   is("every 4 layers", RecomputeKind::Full, 0.25);
   for (const char *text : {"", "-", "n/a", "unknown", "?"}) {
     EXPECT_FALSE(recomputationOf(text).stated) << text;
@@ -181,28 +190,51 @@ TEST(Words, Recomputation) {
 }
 
 TEST(Words, Frameworks) {
-  const std::tuple<const char *, const char *, int> rows[] = {
-      {"pytorch/torchtitan@1:x.md", "", 3},
-      {"MosaicML llm-foundry", "", 3},
-      {"arXiv 2302.02599", "Colossal-AI", 1},
-      {"Megatron-DeepSpeed", "", 1},
-      {"deepspeed 0.11.1", "ZeRO-3", 3},
-      {"google/maxtext", "", 3},
-      {"NeMo 24.09", "", 1},
-      {"arXiv 2304.11277", "FSDP", 3},
-      {"a blog", "FSDP2 + torch.compile", 3},
-      {"a blog", "", -1}};
-  const char *stacks[] = {
-      "torchtitan", "llm-foundry",  "deepspeed", "megatron-deepspeed",
-      "deepspeed",  "jax",          "nemo",      "llm-foundry",
-      "torchtitan", "megatron-core"};
-  for (auto [i, row] : enumerate(rows)) {
+  struct {
+    const char *source, *notes;
+    int zero;
+    const char *stack;
+    int tp = 1, pp = 1;
+  } const rows[] = {
+      {"pytorch/torchtitan@1:x.md", "", 3, "torchtitan"},
+      {"pytorch/torchtune@1:README.md", "", -1, "torchtitan"},
+      {"MosaicML llm-foundry", "", 3, "llm-foundry"},
+      {"mosaicml/examples@1:llm/README.md", "MosaicGPT", 3, "llm-foundry"},
+      {"arXiv 2302.02599", "Colossal-AI", 1, "deepspeed"},
+      {"Megatron-DeepSpeed", "", 1, "megatron-deepspeed"},
+      {"deepspeed 0.11.1", "ZeRO-3", 3, "deepspeed"},
+      // DeepSpeed splits no tensors by itself.
+      {"arXiv 2210.02414", "DeepSpeed", 1, "megatron-deepspeed", 4, 8},
+      {"arXiv 2201.11990", "Megatron and DeepSpeed", 1, "megatron-deepspeed"},
+      {"google/maxtext", "", 3, "jax"},
+      {"NeMo 24.09", "", 1, "nemo"},
+      // What a row names comes before the repository that it is in.
+      {"NVIDIA/dgxc-benchmarking@1:hf/README.md", "Hugging Face accelerate", 3,
+       "accelerate"},
+      {"NVIDIA/dgxc-benchmarking@1:nemotron/README.md", "", 3, "nemo"},
+      {"QwenLM/Qwen@1:README.md", "transformers, DeepSpeed", 3, "deepspeed"},
+      {"InternLM/xtuner@1:benchmark.md", "", -1, "accelerate"},
+      {"a blog", "Transformer Engine", 1, "megatron-core"},
+      // Releases before Megatron-Core are told by their year.
+      {"a report", "Megatron-LM@8aa4619 (2021)", 1, "megatron-2021", 8},
+      {"a report", "Megatron-LM of 2022", 1, "megatron-2022", 8},
+      {"a report", "Megatron-LM; 2021 is the year of the GPUs", 1,
+       "megatron-core", 8},
+      {"a report", "Megatron-LM@20215b1", 1, "megatron-core", 8},
+      {"OneFlow-Inc/DLPerf@1:README.md", "", 0, "megatron-2021"},
+      {"arXiv 2304.11277", "FSDP", 3, "llm-foundry"},
+      // The wrapper alone splits no tensors and has no pipeline.
+      {"arXiv 2407.21783", "FSDP", 2, "torchtitan", 8, 16},
+      {"a blog", "FSDP2 + torch.compile", 3, "torchtitan"},
+      {"a blog", "", -1, "megatron-core"}};
+  for (const auto &row : rows) {
     Point p;
-    auto &[source, notes, zero] = row;
-    p.source = source;
-    p.notes = notes;
-    p.zeroStage = zero;
-    EXPECT_EQ(stackOf(p), stacks[i]) << source << notes;
+    p.source = row.source;
+    p.notes = row.notes;
+    p.zeroStage = row.zero;
+    p.tp = row.tp;
+    p.pp = row.pp;
+    EXPECT_EQ(stackOf(p), row.stack) << row.source << " " << row.notes;
   }
 }
 
@@ -233,6 +265,19 @@ TEST(Words, Practice) {
   EXPECT_FALSE(traits("torchtitan", "torchtitan of 2024").fusedLoss);
   EXPECT_FALSE(traits("torchtitan", "torchtitan; eager").fusedLoss);
   EXPECT_FALSE(traits("torchtitan", "FSDP2; torch.compile").fusedLoss);
+  EXPECT_FALSE(
+      traits("megatron-deepspeed", "PaddleNLP; fused_rms_norm").composed);
+  // XLA's fused attention on GPUs comes from Transformer Engine.
+  EXPECT_EQ(traits("jax", "Transformer Engine").attention,
+            AttentionKernel::Native);
+  EXPECT_EQ(traits("jax", "without Transformer Engine").attention,
+            AttentionKernel::Unfused);
+  // transformers' modules, whatever shards them.
+  StackTraits hugging = traits("deepspeed", "Hugging Face; flash attention");
+  EXPECT_TRUE(hugging.composed);
+  EXPECT_FALSE(hugging.jointHeads || hugging.jointGate);
+  EXPECT_EQ(hugging.attention, AttentionKernel::Flash2);
+  EXPECT_FALSE(traits("accelerate", "Hugging Face; Liger").composed);
   Point p;
   p.notes = "FSDP; shard_group=32";
   EXPECT_EQ(shardGroupOf(p, 8), 32);
