@@ -57,9 +57,13 @@ static int yearOfMegatron(StringRef text) {
     auto [head, rest] = part.split(';');
     part = rest;
     StringRef after = head.split("megatron-lm").second;
-    for (int year : {2019, 2020, 2021, 2022})
-      if (hasWord(after, std::to_string(year)))
+    while (!after.empty()) {
+      StringRef word = after.take_while(isAlnum); // "8aa4619", "2021"
+      int year = 0;
+      if (!word.getAsInteger(10, year) && year >= 2019 && year <= 2022)
         return year;
+      after = after.drop_front(std::max<size_t>(1, word.size()));
+    }
   }
   return 0;
 }
@@ -267,10 +271,12 @@ void tessera::applyPractice(const Point &p, StackTraits &traits) {
   if (compiled && !saysEager(t))
     traits.recomputesAll = false;
   // TorchTitan compiles its loss with the model since pytorch/torchtitan#1033
-  // of April 2025; others of its kind do not say.
+  // of April 2025, torchtune where it compiles at all (its recipes'
+  // training.compile_loss); others of their kind do not say.
   if (traits.selectsOperations)
     traits.fusedLoss =
-        t.contains("torchtitan") && !t.contains("2024") && !saysEager(t);
+        !saysEager(t) && ((t.contains("torchtitan") && !t.contains("2024")) ||
+                          (t.contains("torchtune") && compiled));
   if (any(t, {"deepep", "hybridep"}))
     traits.dispatcher = DispatcherKind::Fused;
 }

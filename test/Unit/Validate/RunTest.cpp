@@ -228,6 +228,8 @@ TEST_F(FactsOfARun, MicrobatchThatIsNotSaid) {
   EXPECT_EQ(c.remarks, std::vector<std::string>(
                            {"micro_batch is not stated, taken as 6"}));
   p.layers = 40;
+  p.hidden = 8192;
+  p.heads = 64;
   EXPECT_LT(make().layout.microBatch, 6); // what fits
 }
 

@@ -265,6 +265,8 @@ TEST(Words, Practice) {
   EXPECT_FALSE(traits("torchtitan", "torchtitan of 2024").fusedLoss);
   EXPECT_FALSE(traits("torchtitan", "torchtitan; eager").fusedLoss);
   EXPECT_FALSE(traits("torchtitan", "FSDP2; torch.compile").fusedLoss);
+  EXPECT_TRUE(traits("torchtitan", "torchtune; torch.compile").fusedLoss);
+  EXPECT_FALSE(traits("torchtitan", "torchtune").fusedLoss);
   EXPECT_FALSE(
       traits("megatron-deepspeed", "PaddleNLP; fused_rms_norm").composed);
   // XLA's fused attention on GPUs comes from Transformer Engine.
