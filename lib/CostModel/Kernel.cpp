@@ -179,10 +179,15 @@ static double attentionTime(const OpFeature &op, double flops, bool backward,
   // FlashAttention-2 on Hopper reaches 35 % of peak where a kernel written for
   // it reaches 75 % (arXiv 2407.08608, section 1).
   int capability = device.chip->computeCapability;
-  bool old = device.attention == AttentionKernel::Flash2 ||
+  bool first = device.attention == AttentionKernel::Flash1;
+  bool old = first || device.attention == AttentionKernel::Flash2 ||
              (device.attention == AttentionKernel::Sdpa && capability < 100);
   if (old && capability >= 90)
     efficiency *= 35.0 / 75.0;
+  // 25-40 % of peak where the second version reaches 50-73 % (arXiv 2307.08691,
+  // abstract and section 1).
+  if (first)
+    efficiency *= (25.0 + 40.0) / (50.0 + 73.0);
   efficiency *= std::min(1.0, 0.7 + 0.3 * width / 128.0);
   return flops / (peak * efficiency * powerScale(*device.chip));
 }

@@ -61,7 +61,8 @@ struct StackConstants {
 
 enum class AttentionKernel : uint8_t {
   Unfused, ///< scores and probabilities pass through memory
-  Flash2,  ///< fused, written for Ampere (FlashAttention 1 and 2)
+  Flash1,  ///< fused, FlashAttention of 2022
+  Flash2,  ///< fused, written for Ampere
   Native,  ///< fused, written for the chip (cuDNN, FlashAttention-3)
   Sdpa,    ///< PyTorch's choice: FlashAttention-2, cuDNN on Blackwell
 };

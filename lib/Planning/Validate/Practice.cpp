@@ -248,6 +248,10 @@ void tessera::applyPractice(const Point &p, StackTraits &traits) {
                {"flashattention-3", "flashattention 3", "cudnn attention"}) ||
            hasWord(t, "fa3"))
     traits.attention = AttentionKernel::Native;
+  else if (any(t,
+               {"flashattention-1", "flashattention 1", "flash attention 1"}) ||
+           (flash && hasWord(t, "torch 1.12")))
+    traits.attention = AttentionKernel::Flash1; // the second is of July 2023
   else if (flash && (traits.attention == AttentionKernel::Unfused ||
                      huggingFace(p))) // attn_implementation
     traits.attention = AttentionKernel::Flash2;

@@ -248,6 +248,8 @@ TEST(Words, Practice) {
   };
   EXPECT_EQ(traits("deepspeed", "flash attention 2").attention,
             AttentionKernel::Flash2);
+  EXPECT_EQ(traits("llm-foundry", "torch 1.12; flash attention").attention,
+            AttentionKernel::Flash1);
   EXPECT_EQ(traits("deepspeed", "no flash attention").attention,
             AttentionKernel::Unfused);
   EXPECT_EQ(traits("torchtitan", "FA3").attention, AttentionKernel::Native);
