@@ -25,15 +25,17 @@ from ._compile import Executable, Phase, compile, dump, phases
 from ._estimate import Estimate, estimate
 from ._explain import Change, Explanation, explain
 from ._export import ExportedLayout, export
-from ._layouts import Candidate, Detail, Kernel, Segment, Timeline
-from ._plan import Certificate, ClusterSize, Plan, Sensitivity, plan
+from ._layouts import Candidate, Detail, Kernel, Obstacle, Segment, Timeline
+from ._plan import BeyondStack, Certificate, ClusterSize, NextStep, Plan, Sensitivity, plan
 from ._run import RunResult, run
 from ._scale import Recommendation, Scaling, scale
-from ._tables import Figure, Table
+from ._shown import Figure
+from ._tables import Table
 from ._tools import TesseraError, find_tool
 from ._validate import ErrorSummary, MeasuredRun, Validation, validate
 
 __all__ = [
+    "BeyondStack",
     "Candidate",
     "Certificate",
     "Change",
@@ -49,6 +51,8 @@ __all__ = [
     "Kernel",
     "MeasuredRun",
     "Model",
+    "NextStep",
+    "Obstacle",
     "Phase",
     "Plan",
     "Recommendation",

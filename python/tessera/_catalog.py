@@ -6,7 +6,8 @@ import dataclasses
 from typing import Any, Dict, Mapping
 
 from . import _units
-from ._tables import Column, Table
+from ._shown import Column
+from ._tables import Table
 from ._tools import call_json, record
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Iterator, Mapping, Optional, Tuple, Union
 from . import _units
 from ._layouts import Candidate, layout_text
 from ._question import PathLike
-from ._tables import Column, frame, html_table, text_table
+from ._shown import Column, Grid, Part, Shown
+from ._tables import frame
 from ._tools import call_json, flags, record
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True)
-class Estimate:
+class Estimate(Shown):
     """Sizes of a model, and what training it takes.
 
     FLOPs are of training on one token: 6 N, and counted operation by operation
@@ -63,11 +64,8 @@ class Estimate:
             ):
                 yield name.replace("_", " "), text(value)
 
-    def __str__(self) -> str:
-        return text_table(_columns(self.model), list(self._lines()))
-
-    def _repr_html_(self) -> str:
-        return html_table(_columns(self.model), list(self._lines()))
+    def _parts(self) -> Iterator[Part]:
+        yield Grid(_columns(self.model), tuple(self._lines()))
 
     def to_frame(self) -> "pandas.DataFrame":
         """One row (needs pandas)."""

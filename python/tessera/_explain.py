@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from typing import TYPE_CHECKING, Any, Mapping, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Iterator, Mapping, Optional, Tuple, Union
 
 from . import _units
-from ._layouts import CANDIDATE_COLUMNS, Candidate, Detail, layout_text
+from ._layouts import CANDIDATE_COLUMNS, Candidate, Detail, Obstacle, layout_text
 from ._question import PathLike, question, understood
-from ._tables import Column, Figure, figures, frame, html_table, page, paragraph, picture, text_table
-from ._tools import call_with_notes, flags
+from ._shown import Column, Figure, Grid, Line, Part, Picture, Shown
+from ._tables import figures, frame
+from ._tools import call_with_notes, flags, record
 
 if TYPE_CHECKING:
     import pandas
@@ -28,13 +29,16 @@ class Change:
 
 
 @dataclasses.dataclass(frozen=True)
-class Explanation:
+class Explanation(Shown):
     """A layout of one's own beside the best.
 
     `fits` says whether the own layout fits the memory limit (bytes a GPU);
-    `best` is None where no layout fits; `loss` is the share of the step's time
-    that the own layout takes longer than the best (0.18: 18 % slower). `changes`
-    are single choices that would help, best first. `notes` are what the reading
+    `stack_cannot_run` are the choices of the own layout that the software does
+    not have; `best` is None where no layout fits; `loss` is the share of the step's time
+    that the own layout takes longer than the best (0.18: 18 % slower; below 0
+    where it is faster than the best that the software can run or that fits).
+    `verdict` says that in sentences. `expected_error` says how far predictions
+    lay from measured runs ("text"). `changes` are single choices that would help, best first. `notes` are what the reading
     of a framework's file had to say. `figures` are pictures by name: "time",
     "timeline", "memory", "roofline" of the own layout, "best_timeline" and
     "best_memory".
@@ -50,6 +54,9 @@ class Explanation:
     own: Candidate
     own_detail: Detail
     fits: bool
+    stack_cannot_run: Tuple[Obstacle, ...]
+    verdict: Tuple[str, ...]
+    expected_error: Mapping[str, Any]
     best: Optional[Candidate]
     best_detail: Optional[Detail]
     loss: Optional[float]
@@ -64,54 +71,30 @@ class Explanation:
             rows.append({"which": "best", **self.best._row()})
         return frame(rows)
 
-    def _verdict(self) -> str:
-        if not self.fits:
-            over = self.own.memory_bytes - self.memory_limit_bytes
-            text = f"Your layout does not fit: {_units.gib(over)} too much."
-            return text if self.best else text + " No other layout fits either."
-        if self.loss is None or self.loss < 5e-4:
-            return "Your layout is as good as the best."
-        return f"Your layout loses {_units.percent(self.loss)} against the best."
-
     def _rows(self) -> Tuple[Tuple[str, Candidate], ...]:
         rows: Tuple[Tuple[str, Candidate], ...] = (("yours", self.own),)
         return rows if self.best is None else (*rows, ("best", self.best))
 
-    def _changes(self) -> Tuple[str, ...]:
-        lines = []
+    def _change(self, change: Change) -> str:
+        gain = "fits"
+        if self.fits:
+            gain = f"gains {_units.percent(self.own.step_seconds / change.step_seconds - 1)}"
+        return f"changing {change.choice} alone {gain}: {change.layout}"
+
+    def _parts(self) -> Iterator[Part]:
+        yield Line(f"{self.model} on {self.cluster}, {self.gpus} GPUs", strong=True)
+        yield Grid(_COLUMNS, self._rows())
+        yield Line(f"step time: {self.expected_error['text']}")
+        for sentence in self.verdict:
+            yield Line(sentence)
         for change in self.changes:
-            gain = "fits"
-            if self.fits:
-                gain = f"gains {_units.percent(self.own.step_seconds / change.step_seconds - 1)}"
-            lines.append(f"changing {change.choice} alone {gain}: {change.layout}")
-        return tuple(lines)
-
-    def __str__(self) -> str:
-        return "\n".join(
-            [
-                f"{self.model} on {self.cluster}, {self.gpus} GPUs",
-                text_table(_COLUMNS, self._rows()),
-                "",
-                self._verdict(),
-                *self._changes(),
-            ]
-        )
-
-    def _repr_html_(self) -> str:
-        return page(
-            [
-                paragraph(f"{self.model} on {self.cluster}, {self.gpus} GPUs", strong=True),
-                paragraph(self._verdict()),
-                html_table(_COLUMNS, self._rows()),
-                *map(paragraph, self._changes()),
-                picture(self.figures.get("time"), "Where the time goes"),
-                picture(self.figures.get("timeline"), "Your step on each stage"),
-                picture(self.figures.get("best_timeline"), "The best step on each stage"),
-                picture(self.figures.get("memory"), "Your memory on each stage"),
-                picture(self.figures.get("best_memory"), "The best layout's memory"),
-                picture(self.figures.get("roofline"), "Your kernels under the roofline"),
-            ]
-        )
+            yield Line(self._change(change))
+        yield Picture(self.figures.get("time"), "Where the time goes")
+        yield Picture(self.figures.get("timeline"), "Your step on each stage")
+        yield Picture(self.figures.get("best_timeline"), "The best step on each stage")
+        yield Picture(self.figures.get("memory"), "Your memory on each stage")
+        yield Picture(self.figures.get("best_memory"), "The best layout's memory")
+        yield Picture(self.figures.get("roofline"), "Your kernels under the roofline")
 
 
 def _named(column: Column) -> Column:
@@ -173,6 +156,9 @@ def explain(
         own=Candidate._read(data["own"]),
         own_detail=Detail._read(data["own"]["detail"]),
         fits=data["fits"],
+        stack_cannot_run=tuple(record(Obstacle, item) for item in data["stack_cannot_run"]),
+        verdict=tuple(data["verdict"]),
+        expected_error=data["expected_error"],
         best=None if best is None else Candidate._read(best),
         best_detail=None if best is None else Detail._read(best["detail"]),
         loss=data.get("loss"),

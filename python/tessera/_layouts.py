@@ -6,7 +6,8 @@ import dataclasses
 from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional, Tuple, Union
 
 from . import _units
-from ._tables import Column, frame
+from ._shown import Column
+from ._tables import frame
 from ._tools import record
 
 if TYPE_CHECKING:
@@ -191,6 +192,17 @@ class Candidate:
         row.update({f"time_{name}": seconds for name, seconds in self.time.items()})
         row.update({f"memory_{name}": size for name, size in self.memory.items()})
         return row
+
+
+@dataclasses.dataclass(frozen=True)
+class Obstacle:
+    """A choice that the software does not have: the layout's `field`, what it
+    `wanted` ("zero=3 with pp=4"), the `reason`, and the `nearest` that it has."""
+
+    field: str
+    wanted: str
+    reason: str
+    nearest: str
 
 
 def layout_text(layout: Union[str, Candidate]) -> str:

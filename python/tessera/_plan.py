@@ -4,22 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from typing import TYPE_CHECKING, Any, Mapping, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Iterator, Mapping, Optional, Tuple, Union
 
 from . import _units
-from ._layouts import CANDIDATE_COLUMNS, Candidate, Detail
+from ._layouts import CANDIDATE_COLUMNS, Candidate, Detail, Obstacle
 from ._question import Choices, PathLike, choices_text, question, understood
-from ._tables import (
-    Column,
-    Figure,
-    figures,
-    frame,
-    html_table,
-    page,
-    paragraph,
-    picture,
-    text_table,
-)
+from ._shown import Column, Figure, Grid, Line, Part, Picture, Shown
+from ._tables import figures, frame
 from ._tools import call_json, flags, record
 
 if TYPE_CHECKING:
@@ -103,7 +94,30 @@ class ClusterSize:
 
 
 @dataclasses.dataclass(frozen=True)
-class Plan:
+class BeyondStack:
+    """What would be faster on the meshes of the table if the software could run
+    it: the layout, seconds of a step, and what it `needs`."""
+
+    layout: str
+    step_seconds: float
+    needs: Tuple[Obstacle, ...]
+
+    def __str__(self) -> str:
+        needs = ", ".join(obstacle.wanted for obstacle in self.needs)
+        step = _units.duration(self.step_seconds)
+        return f"beyond the software: {step} with {self.layout}, which needs {needs}"
+
+
+@dataclasses.dataclass(frozen=True)
+class NextStep:
+    """A command to go on with, and what it is for."""
+
+    purpose: str
+    command: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan(Shown):
     """The answer of `plan`: layouts ranked by step time, with the reasons.
 
     `ranked` has the best layout of each mesh, fastest first; `detail` looks
@@ -111,7 +125,9 @@ class Plan:
     unless asked for; `per_trillion_tokens` has "seconds", "gpu_hours" and
     "megawatt_hours" of training with the best. `compile_mesh` is what
     `tessera.compile` takes as its mesh, None where it cannot build the layout
-    yet. `expected_error` says how far predictions lay from measured runs ("text").
+    yet, and `not_compiled` then says why. `stack_limits` are what the software
+    cannot run, in words, and `beyond_stack` what would be faster without them
+    (None: nothing). `next` has commands to go on with. `expected_error` says how far predictions lay from measured runs ("text").
     `figures` are pictures by name: "timeline", "time", "memory",
     "roofline", "front".
     """
@@ -132,10 +148,14 @@ class Plan:
     sensitivity: Tuple[Sensitivity, ...]
     certificate: Certificate
     per_trillion_tokens: Mapping[str, float]
+    expected_error: Mapping[str, Any]
     front: Tuple[Candidate, ...] = ()
     sizes: Tuple[ClusterSize, ...] = ()
     compile_mesh: Optional[Mapping[str, int]] = None
-    expected_error: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    not_compiled: Optional[str] = None
+    stack_limits: Tuple[str, ...] = ()
+    beyond_stack: Optional[BeyondStack] = None
+    next: Tuple[NextStep, ...] = ()
     figures: Mapping[str, Figure] = dataclasses.field(default_factory=dict, repr=False)
 
     @property
@@ -153,39 +173,24 @@ class Plan:
         (bytes) and what both consist of (needs pandas)."""
         return frame([candidate._row() for candidate in self.ranked])
 
-    def _heading(self) -> str:
-        return f"{self.model} on {self.cluster}, {self.gpus} GPUs"
-
-    def __str__(self) -> str:
-        lines = [
-            self._heading(),
-            "assumed: " + "; ".join(self.assumptions),
-            "",
-            text_table(CANDIDATE_COLUMNS, self.ranked),
-            "",
-            f"best: {self.best}",
-            *map(str, self.sensitivity),
-            f"certificate: {self.certificate}",
-        ]
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        parts = [
-            paragraph(self._heading(), strong=True),
-            paragraph(f"Best: {self.best}."),
-            paragraph(f"Certificate: {self.certificate}."),
-            html_table(CANDIDATE_COLUMNS, self.ranked),
-            picture(self.figures.get("timeline"), "The step on each stage"),
-            picture(self.figures.get("time"), "Where the time goes"),
-            picture(self.figures.get("memory"), "Memory of one GPU of each stage"),
-            picture(self.figures.get("roofline"), "Kernels under the roofline"),
-            picture(self.figures.get("front"), "Step time against memory"),
-        ]
+    def _parts(self) -> Iterator[Part]:
+        yield Line(f"{self.model} on {self.cluster}, {self.gpus} GPUs", strong=True)
+        yield Line("assumed: " + "; ".join(self.assumptions))
+        yield Grid(CANDIDATE_COLUMNS, self.ranked)
+        yield Line(f"best: {self.best}")
+        yield Line(f"step time: {self.expected_error['text']}")
+        yield Picture(self.figures.get("timeline"), "The step on each stage")
+        yield Picture(self.figures.get("time"), "Where the time goes")
+        yield Picture(self.figures.get("memory"), "Memory of one GPU of each stage")
+        yield Picture(self.figures.get("roofline"), "Kernels under the roofline")
+        yield Picture(self.figures.get("front"), "Step time against memory")
         if self.sizes:
-            parts.append(html_table(SIZE_COLUMNS, self.sizes))
-        parts += [paragraph(str(s)) for s in self.sensitivity]
-        parts.append(paragraph("Assumed: " + "; ".join(self.assumptions) + "."))
-        return page(parts)
+            yield Grid(SIZE_COLUMNS, self.sizes)
+        for what_if in self.sensitivity:
+            yield Line(str(what_if))
+        if self.beyond_stack:
+            yield Line(str(self.beyond_stack))
+        yield Line(f"certificate: {self.certificate}")
 
 
 SIZE_COLUMNS = (
@@ -213,6 +218,13 @@ def _sensitivity(data: Mapping[str, Any]) -> Sensitivity:
         data.get("planned_memory_bytes"),
         data.get("largest_skew_that_fits"),
     )
+
+
+def _beyond(data: Optional[Mapping[str, Any]]) -> Optional[BeyondStack]:
+    if data is None:
+        return None
+    needs = tuple(record(Obstacle, need) for need in data["needs"])
+    return BeyondStack(data["layout_text"], data["step_seconds"], needs)
 
 
 def _size(data: Mapping[str, Any]) -> ClusterSize:
@@ -305,6 +317,10 @@ def plan(
         front=tuple(map(Candidate._read, data.get("front", ()))),
         sizes=tuple(map(_size, data.get("sizes", ()))),
         compile_mesh=_mesh(data.get("compile_mesh")),
-        expected_error=data.get("expected_error", {}),
+        not_compiled=data.get("not_compiled"),
+        stack_limits=tuple(data.get("stack_limits", ())),
+        beyond_stack=_beyond(data.get("beyond_stack")),
+        next=tuple(record(NextStep, step) for step in data["next"]),
+        expected_error=data["expected_error"],
         figures=figures(data),
     )

@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Mapping, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Iterator, Mapping, Optional, Tuple, Union
 
 from . import _units
-from ._tables import (
-    Column,
-    Figure,
-    figures,
-    frame,
-    html_table,
-    optional,
-    page,
-    paragraph,
-    picture,
-    text_table,
-)
+from ._shown import Column, Figure, Grid, Line, Part, Picture, Shown
+from ._tables import figures, frame, optional
 from ._tools import call_json, flags, record
 
 if TYPE_CHECKING:
@@ -42,7 +32,7 @@ class Recommendation:
 
 
 @dataclasses.dataclass(frozen=True)
-class Scaling:
+class Scaling(Shown):
     """What published scaling laws recommend for a budget of `flops`, serving
     `inference_tokens`. Losses compare within a law only: each is fitted to its
     own data."""
@@ -56,18 +46,10 @@ class Scaling:
         """One row for each law (needs pandas)."""
         return frame([dataclasses.asdict(row) for row in self.recommendations])
 
-    def __str__(self) -> str:
-        table = text_table(_COLUMNS, self.recommendations)
-        return f"compute budget: {self.flops:.3g} FLOPs\n\n{table}"
-
-    def _repr_html_(self) -> str:
-        return page(
-            [
-                paragraph(f"Compute budget: {self.flops:.3g} FLOPs", strong=True),
-                html_table(_COLUMNS, self.recommendations),
-                picture(self.figures.get("loss"), "Predicted loss by model size"),
-            ]
-        )
+    def _parts(self) -> Iterator[Part]:
+        yield Line(f"compute budget: {self.flops:.3g} FLOPs", strong=True)
+        yield Grid(_COLUMNS, self.recommendations)
+        yield Picture(self.figures.get("loss"), "Predicted loss by model size")
 
 
 _COLUMNS = (

@@ -4,21 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from typing import TYPE_CHECKING, Any, Mapping, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Iterator, Mapping, Optional, Tuple
 
 from . import _units
 from ._question import PathLike
-from ._tables import (
-    Column,
-    Figure,
-    figures,
-    frame,
-    html_table,
-    page,
-    paragraph,
-    picture,
-    text_table,
-)
+from ._shown import Column, Figure, Grid, Line, Part, Picture, Shown
+from ._tables import figures, frame
 from ._tools import call_json, flags, record
 
 if TYPE_CHECKING:
@@ -69,7 +60,7 @@ class MeasuredRun:
 
 
 @dataclasses.dataclass(frozen=True)
-class Validation:
+class Validation(Shown):
     """Predictions against published measurements.
 
     `step_time` and `memory` sum up all complete runs (memory is None where none
@@ -102,29 +93,19 @@ class Validation:
             rows.append({**row, "error": run.error})
         return frame(rows)
 
-    def __str__(self) -> str:
-        lines = ["step time, " + str(self.step_time)]
+    def _parts(self) -> Iterator[Part]:
+        yield Line(f"step time, {self.step_time}", strong=True)
         if self.memory:
-            lines.append("peak memory, " + str(self.memory))
+            yield Line(f"peak memory, {self.memory}")
         if self.rank_correlation is not None and self.regret is not None:
-            lines.append(
+            yield Line(
                 f"sweeps of layouts: rank correlation {self.rank_correlation:.3f},"
                 f" regret {_units.percent(self.regret)}"
             )
-        return "\n".join([*lines, "", text_table(_COLUMNS, self.by_source.items())])
-
-    def _repr_html_(self) -> str:
-        memory = paragraph(f"Peak memory, {self.memory}") if self.memory else ""
-        return page(
-            [
-                paragraph(f"Step time, {self.step_time}", strong=True),
-                memory,
-                html_table(_COLUMNS, self.by_source.items()),
-                picture(
-                    self.figures.get("scatter"),
-                    "Predicted and measured step times; the dashed lines are 10 % off",
-                ),
-            ]
+        yield Grid(_COLUMNS, self.by_source.items())
+        yield Picture(
+            self.figures.get("scatter"),
+            "Predicted and measured step times; the dashed lines are 10 % off",
         )
 
 

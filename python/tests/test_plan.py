@@ -1,6 +1,7 @@
 """Planning from Python: typed answers that print, plot and become frames."""
 
 import dataclasses
+import html
 import html.parser
 import json
 import subprocess
@@ -78,13 +79,27 @@ def test_detail(plan):
         assert kernel.flops_per_second <= plan.detail.peaks["bf16"]
 
 
+def test_what_stands_around_a_plan(plan):
+    assert any("schedule" in limit for limit in plan.stack_limits)
+    assert plan.compile_mesh is None and "pp=4" in plan.not_compiled
+    assert [step.purpose for step in plan.next] == ["train with it", "compare your own"]
+    for step in plan.next:
+        assert step.command.startswith("tessera ")
+    beyond = tessera.plan("llama3-70b", "h100-sxm:16x8").beyond_stack
+    assert beyond.needs and beyond.needs[0].wanted in str(beyond)
+
+
 def test_prints(plan):
     text = str(plan)
     assert text.startswith("llama-13b on a100-80g-sxm:4x8, 32 GPUs\nassumed: ")
     assert plan.best.layout in text
     assert "(gap 0)" in text
+    assert plan.expected_error["text"] in text
     assert max(map(len, text.splitlines()[2:])) < 160
+    # A notebook shows the same sentences, and figures.
     page = plan._repr_html_()
+    for line in (plan.expected_error["text"], *map(str, plan.sensitivity)):
+        assert html.escape(line[1:]) in page
     tags = Tags(page)
     assert {"table", "svg", "figure"} <= tags.seen
     assert "script" not in tags.seen
@@ -167,7 +182,7 @@ def test_explain(plan):
     assert own.loss == pytest.approx(own.own.step_seconds / own.best.step_seconds - 1)
     assert own.own.layout.startswith("dp=1 tp=8 pp=4")
     assert own.changes and all(c.step_seconds < own.own.step_seconds for c in own.changes)
-    assert "Your layout loses" in str(own)
+    assert "your layout loses" in str(own)
     assert "svg" in Tags(own._repr_html_()).seen
     assert own.own_detail.timeline.seconds == own.own.step_seconds
     assert own.best_detail.timeline.seconds == own.best.step_seconds
@@ -208,3 +223,15 @@ def test_errors_carry_the_tools_message():
         tessera.explain("llama-13b", CLUSTER, "dp=4,tp=8,zero=1,shard=2,mb=1")
     with pytest.raises(tessera.TesseraError, match="give the layout"):
         tessera.explain("llama-13b", CLUSTER)
+
+
+def test_a_layout_that_the_software_cannot_run():
+    layout = "dp=4 tp=2 pp=4 zero=3 mb=1 sp"
+    own = tessera.explain("llama-13b", CLUSTER, layout)
+    assert [obstacle.wanted for obstacle in own.stack_cannot_run] == ["zero=3 with pp=4"]
+    assert own.stack_cannot_run[0].nearest == "zero=1"
+    assert own.verdict[0].startswith("NeMo cannot run it: zero=3 with pp=4")
+    assert own.expected_error["text"] in str(own)
+    for sentence in own.verdict:
+        assert sentence in str(own)
+        assert html.escape(sentence[1:]) in own._repr_html_()

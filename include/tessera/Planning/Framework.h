@@ -30,7 +30,7 @@ constexpr ValueSet kAny = ~0u;
 struct Framework {
   std::string name;  ///< "megatron-core"
   std::string title; ///< "Megatron-Core"
-  /// The format that exports its layouts (Export.h).
+  /// The format that exports its layouts (Export.h); "" where there is none.
   std::string format;
 
   // Data parallelism.
@@ -51,6 +51,7 @@ struct Framework {
   // Pipelines.
   bool stages = true;
   bool virtualStages = true;
+  std::string virtualStagesWhy;
   ValueSet schedules = kAny;
   /// Zero-bubble schedules want several stages on a rank.
   bool zeroBubbleVirtual = false;
@@ -129,10 +130,11 @@ bool runs(const Framework &framework, const Layout &layout,
 std::vector<Obstacle> obstaclesOf(const Framework &framework,
                                   const Layout &layout,
                                   const FrameworkModel &model);
-/// The layout with the nearest value in each field that stands in the way.
-/// Where an axis goes, so do its ranks.
+/// The layout with the nearest value in each field of `part` that stands in the
+/// way. Where an axis goes, so do its ranks.
 Layout nearestRunning(const Framework &framework, const Layout &layout,
-                      const FrameworkModel &model);
+                      const FrameworkModel &model,
+                      LayoutPart part = LayoutPart::All);
 
 /// Why `field` of the layout cannot be as it is, or cannot because of another
 /// one (no virtual stages without stages); "" where nothing stands in the way.

@@ -173,6 +173,22 @@ void exports::settleDataParallel(SettingsReader &reader,
   l.dp = static_cast<int>(gpus / others);
 }
 
+void exports::applyMethod(bool block, std::optional<int64_t> layers,
+                          FrameworkRun &run) {
+  if (run.layout.recompute != RecomputeKind::Full || !layers)
+    return;
+  if (!block && *layers > 1)
+    run.notes.push_back("full recomputation in units of " +
+                        std::to_string(*layers) +
+                        " layers is read as that of each layer by itself");
+  if (!block)
+    return;
+  if (*layers == 0)
+    run.layout.recompute = RecomputeKind::None;
+  else
+    run.layout.recomputeLayers = static_cast<int>(*layers);
+}
+
 bool exports::checkChunks(SettingsReader &reader, const Layout &layout) {
   constexpr int64_t kMost = 1 << 16;
   int64_t chunks = product({layout.pp, layout.vpp});

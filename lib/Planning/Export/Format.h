@@ -37,6 +37,10 @@ void settleDataParallel(SettingsReader &reader,
                         const FrameworkReadOptions &options, int64_t stated,
                         llvm::StringRef how, FrameworkRun &run);
 
+/// Megatron's methods of full recomputation: `block` recomputes so many
+/// `layers` of each chunk, the other one all in units of so many.
+void applyMethod(bool block, std::optional<int64_t> layers, FrameworkRun &run);
+
 /// The product, or the largest number where it would be more.
 int64_t product(std::initializer_list<int64_t> factors);
 

@@ -36,25 +36,17 @@ Expected<Settings> exports::readJsonSettings(StringRef text, StringRef where) {
   return settings;
 }
 
-/// The settings below `prefix`, in order of their first appearance.
+/// The settings below `prefix`.
 static void writeObject(json::OStream &os, ArrayRef<Setting> settings,
                         StringRef prefix) {
-  std::vector<std::string> done;
-  for (const Setting &s : settings) {
-    StringRef key = s.key;
-    if (!key.consume_front(prefix))
-      continue;
-    auto [name, rest] = key.split('.');
-    if (is_contained(done, name))
-      continue;
-    done.push_back(name.str());
-    if (rest.empty())
-      os.attribute(name, s.value);
-    else
-      os.attributeObject(name, [&, name = name] {
-        writeObject(os, settings, (prefix + name + ".").str());
+  forEachEntry(
+      settings, prefix,
+      [&](StringRef name, const json::Value &value) {
+        os.attribute(name, value);
+      },
+      [&](StringRef name, StringRef below) {
+        os.attributeObject(name, [&] { writeObject(os, settings, below); });
       });
-  }
 }
 
 std::string exports::writeJson(ArrayRef<Setting> settings) {

@@ -292,18 +292,7 @@ static void readRecompute(SettingsReader &r, const Place &place,
         *granularity == 0 ? RecomputeKind::Selective : RecomputeKind::Full;
   else if (short_form)
     run.layout.recompute = RecomputeKind::Selective;
-  if (run.layout.recompute == RecomputeKind::Full && method &&
-      kMethods[*method] == "block") {
-    if (layers == 0)
-      run.layout.recompute = RecomputeKind::None;
-    else if (layers)
-      run.layout.recomputeLayers = static_cast<int>(*layers);
-  } else if (run.layout.recompute == RecomputeKind::Full && layers &&
-             *layers > 1) {
-    run.notes.push_back("full recomputation in units of " +
-                        std::to_string(*layers) +
-                        " layers is read as that of each layer by itself");
-  }
+  applyMethod(method && kMethods[*method] == "block", layers, run);
 }
 
 static void readContextKind(SettingsReader &r, const Place &place,

@@ -85,17 +85,7 @@ static void readRecompute(SettingsReader &r, FrameworkRun &run) {
     run.layout.recompute =
         *granularity == 0 ? RecomputeKind::Selective : RecomputeKind::Full;
   }
-  if (run.layout.recompute == RecomputeKind::Full && method && *method == 1) {
-    if (layers == 0)
-      run.layout.recompute = RecomputeKind::None;
-    else if (layers)
-      run.layout.recomputeLayers = static_cast<int>(*layers);
-  } else if (run.layout.recompute == RecomputeKind::Full && layers &&
-             *layers > 1) {
-    run.notes.push_back("full recomputation in units of " +
-                        std::to_string(*layers) +
-                        " layers is read as that of each layer by itself");
-  }
+  applyMethod(method && *method == 1, layers, run);
 }
 
 static void readSharding(SettingsReader &r, FrameworkRun &run) {

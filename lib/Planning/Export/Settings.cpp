@@ -83,6 +83,26 @@ const Setting *exports::findSetting(ArrayRef<Setting> settings, StringRef key) {
   return nullptr;
 }
 
+void exports::forEachEntry(
+    ArrayRef<Setting> settings, StringRef prefix,
+    function_ref<void(StringRef, const json::Value &)> leaf,
+    function_ref<void(StringRef, StringRef)> section) {
+  std::vector<std::string> done;
+  for (const Setting &s : settings) {
+    StringRef key = s.key;
+    if (!key.consume_front(prefix))
+      continue;
+    auto [name, rest] = key.split('.');
+    if (is_contained(done, name))
+      continue;
+    done.push_back(name.str());
+    if (rest.empty())
+      leaf(name, s.value);
+    else
+      section(name, (prefix + name + ".").str());
+  }
+}
+
 bool exports::hasSection(ArrayRef<Setting> settings, StringRef section) {
   return any_of(settings, [&](const Setting &s) {
     StringRef key = s.key;

@@ -9,6 +9,7 @@
 #define TESSERA_LIB_PLANNING_EXPORT_SETTINGS_H
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/Error.h"
@@ -55,6 +56,16 @@ const Setting *findSetting(llvm::ArrayRef<Setting> settings,
                            llvm::StringRef key);
 /// Whether some key is `section` or lies in it.
 bool hasSection(llvm::ArrayRef<Setting> settings, llvm::StringRef section);
+
+/// The entries right below `prefix` ("a.b."), in order of their first
+/// appearance: `leaf` gets the values, `section` what has entries of its own,
+/// with the prefix of these.
+void forEachEntry(
+    llvm::ArrayRef<Setting> settings, llvm::StringRef prefix,
+    llvm::function_ref<void(llvm::StringRef name, const llvm::json::Value &)>
+        leaf,
+    llvm::function_ref<void(llvm::StringRef name, llvm::StringRef prefix)>
+        section);
 
 /// Takes typed values out of settings. The first failure is kept and returned
 /// by `takeError`; later calls return nothing. Null counts as absent.

@@ -177,23 +177,15 @@ static std::string yamlValue(const json::Value &value) {
 
 static void writeMap(raw_ostream &os, ArrayRef<Setting> settings,
                      StringRef prefix, unsigned indent) {
-  std::vector<std::string> done;
-  for (const Setting &s : settings) {
-    StringRef key = s.key;
-    if (!key.consume_front(prefix))
-      continue;
-    auto [name, rest] = key.split('.');
-    if (is_contained(done, name))
-      continue;
-    done.push_back(name.str());
-    os.indent(indent) << name << ":";
-    if (rest.empty()) {
-      os << " " << yamlValue(s.value) << "\n";
-    } else {
-      os << "\n";
-      writeMap(os, settings, (prefix + name + ".").str(), indent + 2);
-    }
-  }
+  forEachEntry(
+      settings, prefix,
+      [&](StringRef name, const json::Value &value) {
+        os.indent(indent) << name << ": " << yamlValue(value) << "\n";
+      },
+      [&](StringRef name, StringRef below) {
+        os.indent(indent) << name << ":\n";
+        writeMap(os, settings, below, indent + 2);
+      });
 }
 
 std::string exports::writeYaml(ArrayRef<Setting> settings,

@@ -225,7 +225,11 @@ private:
     if (l.vpp > 1 && !f.virtualStages &&
         !refuse(
             "vpp", [&] { return is("vpp", l.vpp); },
-            [&] { return has(" has one stage on a rank"); },
+            [&] {
+              return f.virtualStagesWhy.empty()
+                         ? has(" has one stage on a rank")
+                         : f.virtualStagesWhy;
+            },
             [&] {
               l.vpp = 1;
               l.chunkLayers.clear();
@@ -251,7 +255,9 @@ private:
                },
                [&] {
                  l.schedule = l.vpp > 1 ? ScheduleKind::Interleaved
-                                        : ScheduleKind::OneFOneB;
+                              : in(f.schedules, ScheduleKind::OneFOneB)
+                                  ? ScheduleKind::OneFOneB
+                                  : ScheduleKind::GPipe;
                },
                kind);
   }
@@ -379,8 +385,17 @@ private:
     if (!in(f.recompute, l.recompute) &&
         !refuse(
             "recompute", kind,
-            [&] { return has(" recomputes whole layers or nothing"); },
-            [&] { l.recompute = RecomputeKind::Full; }, kind))
+            [&] {
+              return has(in(f.recompute, RecomputeKind::None)
+                             ? " recomputes whole layers or nothing"
+                             : " keeps the products of a layer at most");
+            },
+            [&] {
+              l.recompute = in(f.recompute, RecomputeKind::Selective)
+                                ? RecomputeKind::Selective
+                                : RecomputeKind::Full;
+            },
+            kind))
       return false;
     bool some = l.recompute == RecomputeKind::Full && l.recomputeLayers > 0;
     using Layers = Framework::Layers;
@@ -450,10 +465,10 @@ std::vector<Obstacle> tessera::obstaclesOf(const Framework &f, const Layout &l,
 }
 
 Layout tessera::nearestRunning(const Framework &f, const Layout &l,
-                               const FrameworkModel &m) {
+                               const FrameworkModel &m, LayoutPart part) {
   std::vector<Obstacle> found;
   Walk walk(f, l, m, &found);
-  walk.check(LayoutPart::All);
+  walk.check(part);
   return walk.l;
 }
 
@@ -500,8 +515,9 @@ std::vector<std::string> tessera::limitsOf(const Framework &f, bool experts) {
     if (!missing.empty())
       out.push_back("ZeRO " + listed(missing) + beside.str());
   };
-  zero(f.zero, f.stages ? " without pipeline stages" : "");
-  if (f.stages)
+  bool alike = !f.stages || f.zero == f.zeroStaged;
+  zero(f.zero, alike ? "" : " without pipeline stages");
+  if (!alike)
     zero(f.zeroStaged, " with pipeline stages");
   zero(f.zeroSplit, " with tp or cp");
   if (experts)

@@ -37,7 +37,18 @@
 //   cost), parallel/context.py.
 // Accelerate (1.10): src/accelerate/parallelism_config.py,
 //   utils/dataclasses.py.
-// PaxML, MaxText: no limits listed; GSPMD splits whatever divides.
+// MaxText (2025, on GPUs): docs/explanations/sharding.md (DP and FSDP;
+// pipelines
+//   are GPipe's or circular, "1F1B and dualpipe" are not there; experts' ranks
+//   are FSDP's elsewhere; sequence parallelism over heads is the TPU kernel's),
+//   src/MaxText/configs/base.yml (pipeline_fsdp_ag_once: "similar to zero-1
+//   sharding"; "SPMD pipelining requires that the PP degree divides the number
+//   of layers"; expert weights have the logical axis "mlp", which tensor
+//   parallelism splits; use_ring_of_experts gathers and scatters),
+//   configs/types.py (shard_optimizer_over_data: "ZeRO-1 optimizer sharding",
+//   context_parallel_strategy "'all_gather' or 'ring'"), layers/decoders.py
+//   (get_remat_policy, set_remat_policy: every layer under one policy, the
+//   lightest of which keeps the products and attention's output).
 //
 //===----------------------------------------------------------------------===//
 #include "tessera/Planning/Framework.h"
@@ -178,6 +189,26 @@ static Framework torchtitan() {
   return f;
 }
 
+static Framework maxtext() {
+  Framework f;
+  f.name = "maxtext";
+  f.title = "MaxText";
+  f.zero = f.zeroStaged = only(0, 1, 3);
+  f.zeroWhy = f.zeroStagedWhy =
+      "MaxText shards the optimizer over data (stage 1) or everything (FSDP)";
+  f.groups = only(3);
+  f.contexts = only(ContextKind::Ring, ContextKind::AllGather);
+  f.virtualStages = false;
+  f.virtualStagesWhy = "MaxText's circular pipelines are not modelled";
+  f.schedules = only(ScheduleKind::GPipe);
+  f.partition = Framework::Partition::Even;
+  f.expertSplit = Framework::ExpertSplit::Tensor;
+  f.dispatchers = only(DispatcherKind::AllToAll, DispatcherKind::AllGather);
+  f.recompute = only(RecomputeKind::Selective, RecomputeKind::Full);
+  f.layers = Framework::Layers::All;
+  return f;
+}
+
 static Framework nanotron() {
   Framework f;
   f.name = f.format = f.title = "nanotron";
@@ -238,7 +269,7 @@ static const Table &table() {
     for (Framework f :
          {core, nemo, bridge, megatron2022(), megatron2021(), deepspeed(),
           megatronDeepspeed(), composer(), accelerate(), torchtitan(),
-          nanotron(), nemo1(), compiler()})
+          maxtext(), nanotron(), nemo1(), compiler()})
       add(std::move(f));
     t.stacks = {{"nemo", "nemo-2"},
                 {"megatron-core", "megatron-core"},
@@ -252,6 +283,7 @@ static const Table &table() {
                 {"llm-foundry", "llm-foundry"},
                 {"accelerate", "accelerate"},
                 {"torchtitan", "torchtitan"},
+                {"jax", "maxtext"},
                 {"nanotron", "nanotron"}};
     t.formats = {{"megatron", "megatron-core"},
                  {"megatron-bridge", "megatron-bridge"},

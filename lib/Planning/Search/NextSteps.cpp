@@ -64,13 +64,13 @@ static std::string clusterOf(const PlanSession &s) {
              : s.problem.model.cluster.str();
 }
 
-/// The export format of the software that a plan is for, and its file.
-static FrameworkName formatOf(const PlanProblem &p) {
-  std::string wanted = p.framework ? p.framework->format : "megatron";
+/// The export format of the software that a plan is for, and its file, if it
+/// has one.
+static std::optional<FrameworkName> formatOf(const PlanProblem &p) {
   for (const FrameworkName &name : frameworkNames())
-    if (name.name == wanted)
+    if (p.framework && name.name == p.framework->format)
       return name;
-  return frameworkNames().front();
+  return std::nullopt;
 }
 
 std::string tessera::whyNotCompiled(const PlanSession &s, const Layout &l) {
@@ -124,10 +124,10 @@ std::vector<NextStep> tessera::nextSteps(const PlanSession &s,
                                          const PlanResult &result) {
   const Layout &l = result.ranked.front().layout;
   const Layout &other = result.ranked[result.ranked.size() > 1].layout;
-  FrameworkName format = formatOf(s.problem);
   std::vector<NextStep> steps;
-  steps.push_back(
-      {"train with it", exportCommandLine(s, l, format.name, format.fileName)});
+  if (std::optional<FrameworkName> format = formatOf(s.problem))
+    steps.push_back({"train with it",
+                     exportCommandLine(s, l, format->name, format->fileName)});
   if (std::string line = compileCommandLine(s, l); !line.empty())
     steps.push_back({"build its forward pass", line});
   steps.push_back({"compare your own", explainCommandLine(s, other)});

@@ -15,6 +15,7 @@ PlanProblem tessera::publishedProblem(const Case &run,
   p.workload = run.workload;
   p.precision = run.precision;
   p.setStack(run.stack);
+  p.framework = run.framework;
   p.model = {run.cluster, constants.chip(run.cluster.chip),
              constants.stack(run.stack), run.traits};
   p.memoryLimit = run.cluster.chip.memoryBytes;

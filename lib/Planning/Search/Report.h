@@ -98,6 +98,8 @@ std::string obstaclesText(const ExplainReport &report);
 std::string tightText(const ExplainReport &report);
 /// "3.1 % faster than the best that NeMo can run", for a layout that is.
 std::string fasterText(const ExplainReport &report);
+/// Sentences: what stands in the layout's way, and last how it compares.
+std::vector<std::string> verdictText(const ExplainReport &report);
 
 /// "$570.4K ($2.50 per GPU-hour)"
 std::string costText(const Effort &effort, const Price &price);

@@ -44,6 +44,32 @@ std::string tessera::fasterText(const ExplainReport &x) {
          (x.fits ? x.session.problem.framework->title + " can run" : "fits");
 }
 
+std::vector<std::string> tessera::verdictText(const ExplainReport &x) {
+  std::vector<std::string> lines;
+  auto add = [&](std::string line) {
+    if (!line.empty())
+      lines.push_back(std::move(line));
+  };
+  add(obstaclesText(x));
+  if (!x.fits)
+    add("it does not fit: " + formatBytes(x.over()) +
+        " more than the limit of " + formatBytes(x.room) + " on stage " +
+        std::to_string(x.own.memory.stage));
+  add(tightText(x));
+  if (!x.best) {
+    add("no other layout fits either");
+  } else if (x.asGoodAsBest()) {
+    add("your layout is as good as the best");
+  } else if (x.loss() > 0) {
+    std::string why = losses(x.own.step, x.best->step);
+    add("your layout loses " + formatPercent(x.loss()) +
+        (why.empty() ? "" : ": " + why));
+  } else {
+    add("your layout would be " + fasterText(x));
+  }
+  return lines;
+}
+
 static void printExplanation(const ExplainReport &x, raw_ostream &out) {
   const PlanProblem &p = x.session.problem;
   printWrapped(out, p.name + " on " + p.model.cluster.str() + ", " +
@@ -53,35 +79,21 @@ static void printExplanation(const ExplainReport &x, raw_ostream &out) {
   printWrapped(out, "your layout: " + x.own.layout.str());
   printStep(x.own, p, out);
   printBreakdown(x.own, p, out);
-  if (std::string text = obstaclesText(x); !text.empty()) {
+  // What is said of the layout itself, then the best, then how they compare.
+  std::vector<std::string> verdict = verdictText(x);
+  if (verdict.size() > 1)
     out << "\n";
-    printWrapped(out, text);
-  }
-  if (!x.fits)
-    out << "\nit does not fit: " << formatBytes(x.over())
-        << " more than the limit of " << formatBytes(x.room) << " on stage "
-        << x.own.memory.stage << "\n";
-  if (std::string text = tightText(x); !text.empty())
-    out << "\n" << text << "\n";
-  if (!x.best) {
-    out << "\nno other layout fits either\n";
-    return;
+  for (const std::string &line : ArrayRef(verdict).drop_back())
+    printWrapped(out, line);
+  if (x.best) {
+    out << "\n";
+    printWrapped(out, "best layout: " + x.best->layout.str());
+    printBreakdown(*x.best, p, out);
   }
   out << "\n";
-  printWrapped(out, "best layout: " + x.best->layout.str());
-  printBreakdown(*x.best, p, out);
-  out << "\n";
-  if (x.asGoodAsBest()) {
-    out << "your layout is as good as the best\n";
+  printWrapped(out, verdict.back());
+  if (!x.best || x.asGoodAsBest())
     return;
-  }
-  if (x.loss() > 0) {
-    std::string why = losses(x.own.step, x.best->step);
-    printWrapped(out, "your layout loses " + formatPercent(x.loss()) +
-                          (why.empty() ? "" : ": " + why));
-  } else {
-    out << "your layout would be " << fasterText(x) << "\n";
-  }
   for (const Change &c : x.changes) {
     std::string what =
         x.fits
@@ -109,6 +121,7 @@ static json::Value explanationJson(const ExplainReport &x) {
                  {"fits", x.fits},
                  {"stack_cannot_run", toJson(x.obstacles)},
                  {"tight", x.tight},
+                 {"verdict", json::Array(verdictText(x))},
                  {"own", toJson(x.own, p)}};
   if (x.ownDetail)
     (*o.getObject("own"))["detail"] = toJson(*x.ownDetail, x.everything);

@@ -202,22 +202,29 @@ std::string tessera::explainNoFit(const PlanProblem &p,
     if (fitsAtAll(open, ModelProvider(open)))
       return text + "; without the fixed choices it fits";
   }
-  if (p.memoryLimit < p.model.cluster.chip.memoryBytes) {
-    open.memoryLimit = p.model.cluster.chip.memoryBytes;
-    if (fitsAtAll(open, ModelProvider(open)))
+  const Chip &own = p.model.cluster.chip;
+  bool limited = false; // by the user alone
+  if (p.memoryLimit < own.memoryBytes) {
+    open.memoryLimit = own.memoryBytes;
+    if (fitsAtAll(open, ModelProvider(open))) {
+      limited = p.memoryLimit < plannedMemory(own);
       text +=
           "; it fits with all of the chip's " + formatBytes(open.memoryLimit);
+    }
     open.memoryLimit = p.memoryLimit;
   }
   // The next larger numbers of nodes, then other chips, then shorter sequences.
-  if (int nodes = smallestCluster(p, 4096))
-    text += "; the smallest " + p.model.cluster.chip.name +
-            " cluster that holds it is " +
+  constexpr int kMostNodes = 4096;
+  if (int nodes = smallestCluster(p, kMostNodes))
+    text += "; the smallest " + own.name + " cluster that holds it is " +
             withNodes(p.model.cluster, nodes).str();
+  else
+    text += "; no " + own.name + " cluster of up to " +
+            std::to_string(kMostNodes) + " nodes holds it";
   const Chip *other = nullptr;
   for (const Chip &chip : builtinChips()) {
-    if (chip.memoryBytes <= p.model.cluster.chip.memoryBytes ||
-        chip.bf16 <= 0 || (other && other->memoryBytes <= chip.memoryBytes))
+    if (limited || chip.memoryBytes <= own.memoryBytes || chip.bf16 <= 0 ||
+        (other && other->memoryBytes <= chip.memoryBytes))
       continue;
     PlanProblem q = open;
     q.model.cluster =

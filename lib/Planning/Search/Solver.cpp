@@ -438,15 +438,40 @@ PlanResult tessera::solveExhaustively(const PlanProblem &p,
   return result;
 }
 
+/// Whether the meshes differ in nothing but the microbatch.
+static bool sameButMicroBatch(Layout a, const Layout &b) {
+  a.microBatch = b.microBatch;
+  return a == b;
+}
+
+// Only layouts than which no other of their kind needs less are asked: the
+// smallest microbatch (of which as many tokens or fewer are in flight, and
+// which allows every schedule that a larger one does), the most recomputation,
+// and under ZeRO 3 the largest group.
 bool tessera::fitsAtAll(const PlanProblem &p, const FeatureProvider &provider) {
   bool fits = false;
   MeshCache cache(p, provider);
+  std::optional<Layout> last;
   forEachMesh(p, p.fixed, [&](const Layout &mesh) {
+    if (last && sameButMicroBatch(*last, mesh) &&
+        last->microBatch < mesh.microBatch)
+      return true;
     InnerChoices choices = innerChoices(p, p.fixed, mesh);
+    if (choices.count() == 0)
+      return true;
+    last = mesh;
+    if (!choices.recompute.empty())
+      choices.recompute.assign(1, choices.recompute.back());
+    auto whole = [&](InnerChoices::Sharding s) {
+      return s.zero == 3 && (s.group == 0 || s.group == mesh.dp);
+    };
+    if (llvm::any_of(choices.shardings, whole))
+      llvm::erase_if(choices.shardings, [&](InnerChoices::Sharding s) {
+        return s.zero == 3 && !whole(s);
+      });
     dropTooLarge(p, mesh, choices);
-    // Sharded most and recomputed most comes first.
+    // Sharded most comes first.
     std::reverse(choices.shardings.begin(), choices.shardings.end());
-    std::reverse(choices.recompute.begin(), choices.recompute.end());
     forEachFamily(cache, choices, mesh, [&](const Layout &l) {
       fits = memoryUse(cache.features(l), l, p.workload, p.model.cluster)
                  .total() <= p.memoryLimit;

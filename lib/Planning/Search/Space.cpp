@@ -262,8 +262,8 @@ InnerChoices tessera::innerChoices(const PlanProblem &p,
     if (zeroBubble)
       add(1, ScheduleKind::ZeroBubble);
     // Never faster than one-forward-one-backward and always larger: only where
-    // it is asked for.
-    if (asked == int64_t(ScheduleKind::GPipe))
+    // it is asked for or what there is.
+    if (asked == int64_t(ScheduleKind::GPipe) || c.schedules.empty())
       add(1, ScheduleKind::GPipe);
     if (m % l.pp == 0)
       for (int64_t vpp = 2; vpp * l.pp <= p.shape.layers; ++vpp)

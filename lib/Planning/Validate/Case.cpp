@@ -162,11 +162,6 @@ static Layout layoutOf(const Point &p, const StackTraits &traits) {
   l.vpp = l.pp > 1 ? atLeastOne(p.vpp) : 1;
   l.schedule = l.vpp > 1 ? ScheduleKind::Interleaved : ScheduleKind::OneFOneB;
   l.zeroStage = p.zeroStage >= 0 ? int(p.zeroStage) : traits.zeroStage;
-  // TorchTitan's fsdp_reshard_after_forward: by default parameters stay
-  // gathered where stages are pipelined, and gradients are reduced after the
-  // last microbatch: in communication and in what is held, ZeRO 1.
-  if (stackOf(p) == "torchtitan" && l.pp > 1 && l.zeroStage >= 2)
-    l.zeroStage = 1;
   // One rank has nothing to shard its state over.
   if (p.zeroStage < 0 && l.dp * l.cp == 1)
     l.zeroStage = 0;
@@ -209,6 +204,31 @@ static void inferInterleaving(const Point &p, Case &c) {
     l.vpp = perStage / chunk;
     l.schedule = ScheduleKind::Interleaved;
   }
+}
+
+/// What the row's framework runs of what the columns say, or leave open.
+static void applyLimits(Case &c) {
+  if (!c.framework)
+    return;
+  FrameworkModel model{c.shape.layers, c.shape.experts > 0};
+  // No column has the schedule; where there is no 1F1B it is another.
+  if (c.layout.vpp == 1)
+    c.layout.schedule =
+        nearestRunning(*c.framework, c.layout, model, LayoutPart::Schedule)
+            .schedule;
+  // What a row calls its ZeRO stage may be another where its stages are
+  // pipelined: TorchTitan's parameters stay gathered there (by default of
+  // fsdp_reshard_after_forward) and its gradients are reduced after the last
+  // microbatch, which is in communication and in what is held ZeRO 1.
+  Layout runs =
+      nearestRunning(*c.framework, c.layout, model, LayoutPart::Sharding);
+  if (runs.zeroStage == c.layout.zeroStage)
+    return;
+  c.remarks.push_back(
+      "ZeRO " + std::to_string(c.layout.zeroStage) + " is what " +
+      c.framework->title + " runs as ZeRO " + std::to_string(runs.zeroStage) +
+      " (" + reasonAgainst(*c.framework, c.layout, model, "zero") + ")");
+  c.layout.zeroStage = runs.zeroStage;
 }
 
 /// What the column says of recomputation, once the chunks are known.
@@ -325,6 +345,8 @@ Expected<Case> tessera::makeCase(std::vector<const Point *> points,
   Case c;
   c.points = std::move(points);
   c.stack = stackOf(p);
+  if (isOwnStack(p, c.stack))
+    c.framework = frameworkOfStack(c.stack);
   Expected<StackTraits> traits = stackTraits(c.stack);
   if (!traits)
     return traits.takeError();
@@ -349,6 +371,7 @@ Expected<Case> tessera::makeCase(std::vector<const Point *> points,
   c.precision = *precision;
   c.layout = layoutOf(p, c.traits);
   applyRecipe(p, c.traits, c.layout);
+  applyLimits(c);
   c.cluster = clusterOf(p, *chip, int(p.gpus ? p.gpus : c.layout.numGPUs()));
   // The fused kernels that are known need Ampere (FlashAttention's and cuDNN's
   // documentation); PyTorch has another for older parts.

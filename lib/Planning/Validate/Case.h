@@ -12,6 +12,7 @@
 #include "tessera/CostModel/Memory.h"
 #include "tessera/CostModel/Step.h"
 #include "tessera/Planning/FeatureSource.h"
+#include "tessera/Planning/Framework.h"
 #include "tessera/Planning/ModelShape.h"
 #include <map>
 
@@ -20,6 +21,9 @@ namespace tessera {
 struct Case {
   std::vector<const Point *> points; ///< the rows of the run
   std::string stack;
+  /// What the stack's software can run, where the row was measured with it and
+  /// limits are known.
+  const Framework *framework = nullptr;
   StackTraits traits;
   Cluster cluster;
   ModelShape shape;
@@ -36,6 +40,10 @@ struct Case {
 
 /// The framework that a source's rows were measured with.
 std::string stackOf(const Point &point);
+/// Whether `stack` is the row's own software. Otherwise the stack's costs stand
+/// for it, as llm-foundry's for plain PyTorch's, and what the stack can run
+/// says nothing of it.
+bool isOwnStack(const Point &point, llvm::StringRef stack);
 
 /// Sources of features, one for each model among the rows.
 class RowSources {

@@ -75,9 +75,11 @@ void tessera::inferRecomputation(const Point &p, Case &c) {
   int longest = (layers + chunks - 1) / chunks;
   for (int n : l.chunkLayers)
     longest = std::max(longest, n);
+  FrameworkModel model{c.shape.layers, c.shape.experts > 0};
   while (true) {
     l.recompute = RecomputeKind::None;
-    if (fits())
+    if (fits() &&
+        (!c.framework || runs(*c.framework, l, model, LayoutPart::Recompute)))
       return;
     if (c.traits.tunedRecipes && l.zeroStage >= 3) {
       for (w.offloadedLayers = 1; w.offloadedLayers < layers;

@@ -132,6 +132,27 @@ std::string tessera::stackOf(const Point &p) {
   return "megatron-core";
 }
 
+bool tessera::isOwnStack(const Point &p, StringRef stack) {
+  // By what the row must name; stacks that are not here stand for themselves.
+  // TorchTitan stands for FSDP and the pipelines of PyTorch.
+  static const std::pair<StringRef, std::vector<StringRef>> names[] = {
+      {"torchtitan", {"torchtitan", "automodel", "torchtune", "fsdp"}},
+      {"llm-foundry", {"llm-foundry", "composer", "mosaic"}},
+      {"jax", {"maxtext"}},
+      {"accelerate", {"accelerate"}},
+      {"deepspeed", {"deepspeed", "2104.04473"}},
+      {"megatron-deepspeed", {"deepspeed", "gpt-neox", "vtrain"}},
+      {"megatron-2021", {"megatron", "2104.04473"}},
+      {"megatron-2022", {"megatron", "2205.05198"}},
+      {"megatron-core", {"megatron", "simumax"}}};
+  std::string text = wordsOf(p);
+  for (const auto &[name, words] : names)
+    if (name == stack)
+      return llvm::any_of(
+          words, [&](StringRef w) { return StringRef(text).contains(w); });
+  return true;
+}
+
 Expected<Precision> tessera::precisionOf(const Point &p) {
   Precision r;
   std::string lower = StringRef(p.precision).lower();

@@ -238,6 +238,31 @@ TEST(Words, Frameworks) {
   }
 }
 
+TEST(Words, FrameworksThatStandForOthers) {
+  struct {
+    const char *source, *notes;
+    int zero;
+    bool own;
+  } const rows[] = {
+      {"pytorch/torchtitan@1:x.md", "", 3, true},
+      {"google/maxtext", "", 3, true},
+      {"dgxc-benchmarking", "Paxml 5B", 3, false},
+      {"NeMo 24.09", "", 1, true},
+      {"arXiv 2302.02599", "Colossal-AI", 1, false},
+      {"mosaicml/llm-foundry", "", 3, true},
+      // PyTorch's DDP with its ZeroRedundancyOptimizer.
+      {"Dao-AILab/flash-attention", "PyTorch DDP (Lightning)", 1, false},
+      {"a blog", "", -1, false}};
+  for (const auto &row : rows) {
+    Point p;
+    p.source = row.source;
+    p.notes = row.notes;
+    p.zeroStage = row.zero;
+    EXPECT_EQ(isOwnStack(p, stackOf(p)), row.own)
+        << row.source << " " << row.notes;
+  }
+}
+
 TEST(Words, Practice) {
   auto traits = [](const char *stack, const char *notes) {
     Point p;
