@@ -5,22 +5,16 @@
 // later fields are judged beside what earlier ones became.
 //
 //===----------------------------------------------------------------------===//
-#include "tessera/Planning/Framework.h"
+#include "Names.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/Twine.h"
 
 #include <cstdlib>
 
 using namespace llvm;
 using namespace tessera;
-
-template <typename T>
-static bool in(ValueSet set, T value) {
-  return set >> static_cast<unsigned>(value) & 1;
-}
 
 /// The member nearest to `value`, the higher one of two.
 static int nearestOf(ValueSet set, int value, int last) {
@@ -30,36 +24,6 @@ static int nearestOf(ValueSet set, int value, int last) {
         (best == value || std::abs(v - value) <= std::abs(best - value)))
       best = v;
   return best;
-}
-
-/// "a", "a and b", "a, b and c"
-static std::string listed(ArrayRef<std::string> words) {
-  if (words.size() < 2)
-    return words.empty() ? "" : words[0];
-  return join(words.drop_back(), ", ") + " and " + words.back();
-}
-
-/// The names of the members of a set.
-template <typename Kind>
-static std::vector<std::string> namesOf(ValueSet set, int count) {
-  std::vector<std::string> names;
-  for (int i = 0; i < count; ++i)
-    if (in(set, i))
-      names.push_back(nameOf(static_cast<Kind>(i)).str());
-  return names;
-}
-
-static std::vector<std::string> numbersOf(ValueSet set, int count,
-                                          bool members = true) {
-  std::vector<std::string> numbers;
-  for (int i = 0; i < count; ++i)
-    if (in(set, i) == members)
-      numbers.push_back(std::to_string(i));
-  return numbers;
-}
-
-static std::string stagesOf(ValueSet set) {
-  return "ZeRO " + listed(numbersOf(set, 4));
 }
 
 namespace {
@@ -498,76 +462,4 @@ std::string tessera::reasonAgainst(const Framework &f, const Layout &l,
     if (why.empty() && dependent == field)
       why = reason(on);
   return why;
-}
-
-std::string tessera::describe(ArrayRef<Obstacle> obstacles) {
-  std::string text;
-  for (const Obstacle &o : obstacles)
-    text += (text.empty() ? "" : "; ") + o.wanted + " (" + o.reason +
-            "; nearest: " + o.nearest + ")";
-  return text;
-}
-
-std::vector<std::string> tessera::limitsOf(const Framework &f, bool experts) {
-  std::vector<std::string> out;
-  auto zero = [&](ValueSet set, StringRef beside) {
-    std::vector<std::string> missing = numbersOf(set, 4, /*members=*/false);
-    if (!missing.empty())
-      out.push_back("ZeRO " + listed(missing) + beside.str());
-  };
-  bool alike = !f.stages || f.zero == f.zeroStaged;
-  zero(f.zero, alike ? "" : " without pipeline stages");
-  if (!alike)
-    zero(f.zeroStaged, " with pipeline stages");
-  zero(f.zeroSplit, " with tp or cp");
-  if (experts)
-    zero(f.zeroExperts, " with ep");
-  if (!in(f.groups, 3))
-    out.push_back("sharding inside groups of dp");
-  if (!f.tensor)
-    out.push_back("tp");
-  else if (f.sequence != Framework::Sequence::Free)
-    out.push_back(f.sequence == Framework::Sequence::Never ? "sp"
-                                                           : "tp without sp");
-  auto without = [&](ValueSet set, std::vector<std::string> names,
-                     StringRef what) {
-    if (!names.empty() && set)
-      out.push_back((what + " " + listed(names)).str());
-  };
-  if (!f.contexts)
-    out.push_back("cp");
-  without(f.contexts, namesOf<ContextKind>(~f.contexts, 3), "cp-kind");
-  if (!f.stages)
-    out.push_back("pp");
-  if (f.stages && !f.virtualStages)
-    out.push_back("vpp");
-  if (f.stages) {
-    ValueSet missing = ~f.schedules;
-    if (!f.virtualStages) // said already
-      missing &= ~only(ScheduleKind::Interleaved);
-    without(f.schedules, namesOf<ScheduleKind>(missing, 4), "schedule");
-    if (f.zeroBubbleVirtual && in(f.schedules, ScheduleKind::ZeroBubble))
-      out.push_back("schedule zero-bubble with vpp=1");
-    if (f.partition != Framework::Partition::Free)
-      out.push_back("uneven stages");
-  }
-  if (experts) {
-    if (!f.experts)
-      out.push_back("ep");
-    else
-      without(f.dispatchers, namesOf<DispatcherKind>(~f.dispatchers, 3),
-              "dispatcher");
-    if (f.expertSplit == Framework::ExpertSplit::Whole)
-      out.push_back("etp");
-    else if (f.expertSplit == Framework::ExpertSplit::WholeOrTensor)
-      out.push_back("etp other than 1 and tp");
-    else if (f.expertSplit == Framework::ExpertSplit::Tensor)
-      out.push_back("etp other than tp");
-  }
-  without(f.recompute, namesOf<RecomputeKind>(~f.recompute, 3), "recompute");
-  if (f.layers != Framework::Layers::First)
-    out.push_back(f.layers == Framework::Layers::All
-                      ? "recompute-layers"
-                      : "recompute-layers but each n-th");
-  return out;
 }
