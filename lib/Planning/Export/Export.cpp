@@ -2,6 +2,7 @@
 #include "tessera/Planning/Export.h"
 
 #include "Format.h"
+#include "tessera/CostModel/Step.h"
 #include "tessera/Planning/Framework.h"
 #include "tessera/Support/Error.h"
 #include "tessera/Support/File.h"
@@ -55,13 +56,22 @@ int64_t exports::product(std::initializer_list<int64_t> factors) {
   return result;
 }
 
-SmallVector<int, 8> exports::evenChunks(int64_t layers, int64_t chunks) {
+SmallVector<int, 8> exports::frontLoadedChunks(int64_t layers, int64_t chunks) {
   if (chunks == 0)
     return {};
   SmallVector<int, 8> out(chunks, static_cast<int>(layers / chunks));
   for (int64_t i = 0; i < layers % chunks; ++i)
     ++out[i];
   return out;
+}
+
+SmallVector<int, 8> exports::unevenChunks(const ExportInput &input) {
+  const Layout &l = input.layout;
+  int64_t chunks = product({l.pp, l.vpp});
+  if (!l.chunkLayers.empty() || l.pp == 1 || input.layers < chunks ||
+      input.layers % chunks == 0)
+    return l.chunkLayers;
+  return evenChunks(static_cast<int>(input.layers), static_cast<int>(chunks));
 }
 
 Layout tessera::withoutMootFields(const Layout &layout, int64_t modelLayers) {
@@ -77,9 +87,9 @@ Layout tessera::withoutMootFields(const Layout &layout, int64_t modelLayers) {
     l.schedule = ScheduleKind::OneFOneB;
   if (l.vpp > 1 && l.schedule == ScheduleKind::OneFOneB)
     l.schedule = ScheduleKind::Interleaved;
-  int64_t layers =
-      std::accumulate(l.chunkLayers.begin(), l.chunkLayers.end(), int64_t(0));
-  if (l.pp == 1 || l.chunkLayers == evenChunks(layers, l.chunkLayers.size()))
+  int layers = std::accumulate(l.chunkLayers.begin(), l.chunkLayers.end(), 0);
+  if (l.pp == 1 || (!l.chunkLayers.empty() &&
+                    l.chunkLayers == evenChunks(layers, l.chunkLayers.size())))
     l.chunkLayers.clear();
   int64_t chunks = product({l.pp, l.vpp});
   int64_t longest = modelLayers > 0 ? (modelLayers + chunks - 1) / chunks

@@ -47,8 +47,14 @@ int64_t product(std::initializer_list<int64_t> factors);
 /// Fails where there are more virtual stages than anyone runs.
 bool checkChunks(SettingsReader &reader, const Layout &layout);
 
-/// `layers` over `chunks`, the first ones longer where it does not divide.
-llvm::SmallVector<int, 8> evenChunks(int64_t layers, int64_t chunks);
+/// `layers` over `chunks`, the first ones longer where it does not divide,
+/// which is how TorchTitan does it by itself.
+llvm::SmallVector<int, 8> frontLoadedChunks(int64_t layers, int64_t chunks);
+
+/// Layers of each chunk where a file has to say them: those given, or those of
+/// the even partition where they are not all the same. Empty otherwise, and
+/// where the number of layers is not known.
+llvm::SmallVector<int, 8> unevenChunks(const ExportInput &input);
 
 inline void put(Settings &out, llvm::StringRef key, llvm::json::Value value) {
   out.push_back({key.str(), std::move(value), 0});

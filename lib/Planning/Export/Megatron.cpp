@@ -101,6 +101,8 @@ static void writeSharding(const Layout &l, const Place &place, Writer &w) {
 static void writeMegatronCore(const ExportInput &input, const Place &place,
                               Settings &out) {
   const Layout &l = input.layout;
+  // validate_args wants stages to divide the layers or a layout.
+  SmallVector<int, 8> chunks = unevenChunks(input);
   Writer w(place, out);
   w.value("tensor_model_parallel_size", l.tp);
   w.flag("sequence_parallel", l.sequenceParallel);
@@ -108,11 +110,10 @@ static void writeMegatronCore(const ExportInput &input, const Place &place,
   if (place.bridge)
     w.value("virtual_pipeline_model_parallel_size",
             l.vpp > 1 ? json::Value(l.vpp) : json::Value(nullptr));
-  else if (l.vpp > 1 && l.chunkLayers.empty())
+  else if (l.vpp > 1 && chunks.empty())
     w.value("num_virtual_stages_per_pipeline_rank", l.vpp);
-  if (!l.chunkLayers.empty())
-    w.value("pipeline_model_parallel_layout",
-            pipelineLayoutText(l.chunkLayers));
+  if (!chunks.empty())
+    w.value("pipeline_model_parallel_layout", pipelineLayoutText(chunks));
   w.value("context_parallel_size", l.cp);
   if (l.cp > 1)
     w.value("cp_comm_type", l.contextKind == ContextKind::Ring ? "p2p"

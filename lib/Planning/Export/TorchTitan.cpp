@@ -78,9 +78,9 @@ static void writePipeline(const ExportInput &input, Settings &out) {
   const Schedule &schedule = scheduleFor(l);
   set("pipeline_parallel_schedule", schedule.name);
   set("pipeline_parallel_microbatch_size", l.microBatch);
-  SmallVector<int, 8> chunks = l.chunkLayers;
+  SmallVector<int, 8> chunks = unevenChunks(input);
   if (chunks.empty() && l.vpp != schedule.stagesPerRank && input.layers > 0)
-    chunks = evenChunks(input.layers, l.pp * l.vpp);
+    chunks = frontLoadedChunks(input.layers, l.pp * l.vpp);
   if (!chunks.empty()) {
     set("module_fqns_per_model_part", modulesOf(chunks));
     return;
@@ -257,7 +257,9 @@ static void readPipeline(SettingsReader &r, int64_t layers, FrameworkRun &run) {
                                      Twine(l.pp) + " ranks");
     l.vpp = static_cast<int>(stages) / l.pp;
   }
-  if ((less == 0 && lastLess == 0) || !checkChunks(r, l))
+  if (!checkChunks(r, l))
+    return;
+  if (less == 0 && lastLess == 0 && layers % (int64_t(l.pp) * l.vpp) == 0)
     return;
   if (layers == 0) {
     run.notes.push_back("the first and last stage have " +
@@ -267,7 +269,7 @@ static void readPipeline(SettingsReader &r, int64_t layers, FrameworkRun &run) {
                         "stages are taken as even");
     return;
   }
-  l.chunkLayers = evenChunks(layers + less + lastLess, l.pp * l.vpp);
+  l.chunkLayers = frontLoadedChunks(layers + less + lastLess, l.pp * l.vpp);
   if (l.chunkLayers.front() < less || l.chunkLayers.back() < lastLess)
     return r.fail(p + "pipeline_parallel_degree",
                   "has too many stages for " + Twine(layers) + " layers");
