@@ -348,11 +348,14 @@ class Fit:
                 + self.ridge * float(np.sum(
                     np.where(self.tree.odd, np.log1p(far), far))))
 
-    def run(self, weight, start=None, rounds=5, scales=(0.3, 0.12, None)):
+    def run(self, weight, start=None, rounds=5, scales=(0.3, 0.12, None),
+            known=None):
+        """`known` is what jacobian(start) says, where it was asked before."""
         x = np.array(self.tree.prior if start is None else start)
         for scale in scales:
             scale = scale or self.scale
-            r, jacobian = self.jacobian(x)
+            r, jacobian = known or self.jacobian(x)
+            known = None
             cost = self.cost(x, r, weight, scale)
             for _ in range(rounds):
                 target = self.solve(r, jacobian, x, weight, scale)
@@ -424,8 +427,10 @@ def held_out(fit, full):
     runs = fit.predictor.runs
     sources = np.array([r["source"] for r in runs])
     alone = np.zeros(len(runs))
+    known = fit.jacobian(full)  # all start there
     for s in sorted(set(sources)):
-        x = fit.run(source_weights(runs, sources != s), full, scales=(None,))
+        x = fit.run(source_weights(runs, sources != s), full, scales=(None,),
+                    known=known)
         r = fit.predictor.residuals([fit.tree.constants(x)])[0]
         alone[sources == s] = r[sources == s]
     everything = np.ones(len(runs), bool)

@@ -394,8 +394,11 @@ Expected<Case> tessera::makeCase(std::vector<const Point *> points,
   StringRef notes = p.notes;
   if (c.traits.masterShards) {
     // FSDP keeps 32-bit shards of weights and gradients and moves 16-bit
-    // copies; gradients travel in 32 bits unless the run says "PURE".
-    w.gradientCommBytes = notes.contains("MP mode PURE") ? 2 : 4;
+    // copies. Gradients travel in 32 bits unless the run says otherwise:
+    // Composer's mode "PURE", or reduce_dtype=torch.bfloat16.
+    bool narrow = notes.contains("MP mode PURE") ||
+                  notes.contains("gradients reduced in bf16");
+    w.gradientCommBytes = narrow ? 2 : 4;
   } else if (c.traits.fsdp) {
     // DeepSpeed's stage 3 holds and reduces gradients in 16 bits.
     w.gradientBytes = w.gradientCommBytes = 2;

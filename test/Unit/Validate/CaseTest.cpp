@@ -102,6 +102,21 @@ TEST_F(FactsOfARun, InterleavedSomehow) {
   EXPECT_EQ(c.layout.zeroStage, 1);
 }
 
+// reduce_dtype of FSDP's MixedPrecision; Composer's "PURE" sets 16 bits too.
+TEST_F(SmallRun, GradientsTravelAsTheRunSays) {
+  p.dp = 8;
+  p.zeroStage = 3;
+  for (auto [notes, bytes] :
+       {std::pair("PyTorch FSDP", 4),
+        std::pair("PyTorch FSDP; gradients reduced in bf16 (policy)", 2),
+        std::pair("PyTorch FSDP; MP mode PURE", 2)}) {
+    p.notes = notes;
+    Case c = cantFail(makeCase({&p}, sources()));
+    EXPECT_TRUE(c.traits.masterShards);
+    EXPECT_EQ(c.workload.gradientCommBytes, bytes) << notes;
+  }
+}
+
 // --expert-tensor-parallel-size: "Default is same to
 // --tensor-model-parallel-size" (megatron/core/transformer/moe/README.md).
 TEST_F(FactsOfARun, ExpertsAreSplitAsTensorsAre) {
