@@ -38,8 +38,9 @@ tessera::stackFields() {
 }
 
 const ChipConstants &CostConstants::chip(const Chip &c) const {
-  if (auto it = chips.find(c.name); it != chips.end())
-    return it->second;
+  for (const std::string &name : {c.name, c.base})
+    if (auto it = chips.find(name); it != chips.end())
+      return it->second;
   if (auto it = chips.find(nameOf(c.architecture).str()); it != chips.end())
     return it->second;
   static const ChipConstants defaults;
@@ -58,6 +59,8 @@ const StackConstants &CostConstants::stack(StringRef name) const {
 std::string CostConstants::originOf(const Chip &c) const {
   if (measuredChips.count(c.name))
     return "fitted to measured runs";
+  if (measuredChips.count(c.base))
+    return "from " + c.base + ", not fitted";
   std::string family = nameOf(c.architecture).str();
   for (const Chip &other : builtinChips())
     if (other.architecture == c.architecture && measuredChips.count(other.name))

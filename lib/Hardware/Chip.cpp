@@ -209,6 +209,7 @@ Expected<Chip> tessera::readChip(const JsonObject &o) {
     if (!b)
       return makeError(o.location() + ": " + toString(b.takeError()));
     c = *b;
+    c.base = b->name;
     c.aliases.clear();
   }
   if (Error e = o.read("name", c.name))
@@ -224,6 +225,8 @@ Expected<Chip> tessera::readChip(const JsonObject &o) {
     for (auto &[name, value] : architectures) {
       names.push_back(name);
       if (name == architecture) {
+        if (c.architecture != value)
+          c.base.clear();
         c.architecture = value;
         found = true;
       }

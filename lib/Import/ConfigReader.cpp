@@ -1,6 +1,10 @@
 //===- ConfigReader.cpp - fields of a config.json -------------------------===//
 #include "lib/Import/ConfigReader.h"
 
+#include "tessera/Support/Printable.h"
+#include "tessera/Support/Suggest.h"
+
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -30,6 +34,8 @@ void ConfigReader::failField(StringRef name, const Twine &message) const {
 
 std::pair<StringRef, const llvm::json::Value *>
 ConfigReader::find(Names names) const {
+  for (StringRef name : names)
+    asked.insert(name);
   for (StringRef name : names)
     if (const llvm::json::Value *value = object.get(name))
       if (value->kind() != llvm::json::Value::Null)
@@ -112,6 +118,40 @@ const llvm::json::Array *ConfigReader::array(StringRef name) const {
     return list;
   failField(name, "must be a list, got " + describeJson(*value));
   return nullptr;
+}
+
+/// Says nothing: null, false, zero, "", [] or {}.
+static bool isBlank(const llvm::json::Value &value) {
+  if (std::optional<bool> flag = value.getAsBoolean())
+    return !*flag;
+  if (std::optional<double> number = value.getAsNumber())
+    return *number == 0;
+  if (std::optional<StringRef> text = value.getAsString())
+    return text->empty();
+  if (const llvm::json::Array *list = value.getAsArray())
+    return list->empty();
+  const llvm::json::Object *child = value.getAsObject();
+  return !child || child->empty();
+}
+
+std::vector<std::string>
+ConfigReader::unread(const llvm::StringSet<> &neutral) const {
+  std::vector<StringRef> known, left;
+  for (const auto &entry : asked)
+    if (!object.get(entry.getKey()))
+      known.push_back(entry.getKey());
+  llvm::sort(known);
+  for (const auto &[key, value] : object)
+    if (StringRef name(key); !name.starts_with("_") && !asked.contains(name) &&
+                             !neutral.contains(name) && !isBlank(value))
+      left.push_back(name);
+  llvm::sort(left);
+  std::vector<std::string> lines;
+  for (StringRef name : left)
+    lines.push_back(where + ": field '" + printableName(name) + "' (" +
+                    printableName(describeJson(*object.get(name))) +
+                    ") is not read" + nearlyNamed(name, known));
+  return lines;
 }
 
 void ConfigReader::onlySupported(StringRef name, bool supported) const {

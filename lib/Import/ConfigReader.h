@@ -3,7 +3,9 @@
 // config.json comes from many versions of a Python library: fields are absent,
 // null, spelled in an older way, integers written as floats. Each getter takes
 // the spellings in order of preference; null counts as absent. The first
-// failure is kept and ends the import; later getters return their default.
+// failure is kept and ends the import; later getters return their default. What
+// no getter asked for can be listed: a field that nobody reads may be a slip of
+// the keyboard, or a part of the model that is left out.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LIB_IMPORT_CONFIGREADER_H
@@ -12,11 +14,13 @@
 #include "tessera/Support/Error.h"
 
 #include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/JSON.h"
 #include <initializer_list>
 #include <limits>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tessera {
 
@@ -46,12 +50,18 @@ public:
   bool has(llvm::StringRef name) const { return find({name}).second; }
   /// Whether the field is there and null.
   bool isNull(llvm::StringRef name) const {
+    asked.insert(name);
     const llvm::json::Value *value = object.get(name);
     return value && value->kind() == llvm::json::Value::Null;
   }
 
   /// Fails where a flag has another value than the only supported one.
   void onlySupported(llvm::StringRef name, bool supported) const;
+  /// A line for each field that no getter asked for and that says something:
+  /// neither null, false, zero nor empty, nor in `neutral`, the fields that a
+  /// model's graph does not depend on.
+  std::vector<std::string> unread(const llvm::StringSet<> &neutral) const;
+
   /// Records a failure (the first one counts).
   void fail(const llvm::Twine &message) const;
   /// A failure about one field: "field 'name' <message>".
@@ -67,6 +77,7 @@ private:
   const llvm::json::Object &object;
   std::string where;
   std::string &failure;
+  mutable llvm::StringSet<> asked;
 };
 
 /// JSON text of a value, shortened for a message.

@@ -60,10 +60,22 @@ static ExpertsConfig readExperts(const ConfigReader &reader,
   experts.topK = reader.integer({"num_experts_per_tok"});
   experts.intermediate = reader.integer({"moe_intermediate_size"});
   experts.scoring = isV3 ? "sigmoid" : "softmax";
+  std::string scoring = reader.text({"scoring_func"}, experts.scoring);
+  if (scoring != experts.scoring)
+    reader.failField("scoring_func", "is '" + scoring + "', expected '" +
+                                         experts.scoring + "'");
   experts.normalize = reader.boolean("norm_topk_prob", isV3);
   experts.scale = reader.number({"routed_scaling_factor"}, isV3 ? 2.5 : 1.0);
   // V2-Lite chooses among all experts, whatever n_group says.
-  if (isV3 || reader.text({"topk_method"}, "greedy") != "greedy") {
+  std::string method =
+      reader.text({"topk_method"}, isV3 ? "noaux_tc" : "greedy");
+  if (isV3 ? method != "noaux_tc"
+           : method != "greedy" && method != "group_limited_greedy")
+    reader.failField(
+        "topk_method",
+        "is '" + method + "', expected " +
+            (isV3 ? "'noaux_tc'" : "'greedy' or 'group_limited_greedy'"));
+  if (isV3 || method != "greedy") {
     experts.groups = reader.integer({"n_group"}, isV3 ? 8 : 1);
     experts.topGroups = reader.integer({"topk_group"}, isV3 ? 4 : 1);
   }
@@ -115,6 +127,10 @@ void tessera::readDeepSeek(const ConfigReader &reader, ModelConfig &config) {
   bool isV3 = config.architecture == "DeepseekV3ForCausalLM";
   readSizes(reader, config);
   config.kvHeads = config.heads;
+  // Sizes that follow from others, as `transformers` writes them.
+  for (StringRef implied : {"head_dim", "num_key_value_heads", "qk_head_dim",
+                            "rope_interleave", "n_group", "topk_group"})
+    (void)reader.has(implied);
   config.intermediate = reader.integer({"intermediate_size"});
   config.maxPositions =
       reader.integer({"max_position_embeddings"}, isV3 ? 4096 : 2048);
@@ -149,6 +165,12 @@ void tessera::readDeepSeek(const ConfigReader &reader, ModelConfig &config) {
                     reader.boolean("attention_bias", false));
   config.latent = std::move(latent);
 
+  if (int64_t more = reader.integer({"num_nextn_predict_layers"}, 0, 0))
+    config.notes.push_back((reader.location() + ": the " + Twine(more) +
+                            (more == 1 ? " layer" : " layers") +
+                            " of multi-token prediction "
+                            "('num_nextn_predict_layers') is left out")
+                               .str());
   int64_t dense =
       std::min(config.layers,
                reader.integer({"first_k_dense_replace"}, isV3 ? 3 : 0, 0));

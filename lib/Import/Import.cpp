@@ -34,10 +34,18 @@ tessera::importModel(MLIRContext &context, const ImportOptions &options,
   if (llvm::sys::fs::is_directory(options.model) &&
       holdsWeights(options.model)) {
     weights = options.model;
+    if (config->quantized) {
+      error("'" + weights +
+            "': quantized weights ('quantization_config' of its config.json) "
+            "are not supported");
+      return failure();
+    }
     if (llvm::Error failed = checkWeights(weights, *config)) {
       error(llvm::toString(std::move(failed)));
       return failure();
     }
   }
+  for (const std::string &note : config->notes)
+    emitWarning(UnknownLoc::get(&context)) << note;
   return buildModel(context, *config, options, weights, error);
 }

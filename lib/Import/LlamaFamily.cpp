@@ -42,6 +42,7 @@ static Defaults defaultsOf(StringRef architecture) {
 /// those from `max_window_layers` on.
 static void readQwenWindows(const ConfigReader &reader, ModelConfig &config) {
   config.windows.assign(config.layers, 0);
+  (void)reader.has("max_window_layers"); // unread where 'layer_types' is there
   bool use = reader.boolean("use_sliding_window", false);
   int64_t window = reader.integer({"sliding_window"}, 4096);
   const llvm::json::Array *types = reader.array("layer_types");

@@ -4,8 +4,11 @@
 #include "tessera/Import/ShippedModels.h"
 #include "tessera/Support/File.h"
 #include "tessera/Support/Json.h"
+#include "tessera/Support/Printable.h"
 #include "tessera/Support/Suggest.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -39,6 +42,77 @@ static constexpr Architecture kArchitectures[] = {
     {"BertForMaskedLM", "bert", readBert},
     {"BertForPreTraining", "bert", readBert},
 };
+
+/// Fields on which no graph depends: what `transformers` keeps in every config
+/// (configuration_utils.py) and what only training, generation, its own kernels
+/// or another head ask for.
+static const llvm::StringSet<> &neutralFields() {
+  static const llvm::StringSet<> names = {
+      // Bookkeeping.
+      "architectures", "auto_map", "bos_token", "custom_pipelines", "dtype",
+      "eos_token", "finetuning_task", "id2label", "label2id", "language",
+      "license", "model_type", "name_or_path", "num_labels", "problem_type",
+      "task_specific_params", "tokenizer_class", "torch_dtype",
+      "transformers_version", "unsloth_fixed", "unsloth_version",
+      // Tokens.
+      "begin_suppress_tokens", "bos_token_id", "decoder_start_token_id",
+      "eos_token_id", "forced_bos_token_id", "forced_eos_token_id",
+      "model_max_length", "pad_token_id", "prefix", "sep_token_id",
+      "suppress_tokens", "unk_token_id",
+      // Generation.
+      "bad_words_ids", "diversity_penalty", "do_sample", "early_stopping",
+      "encoder_no_repeat_ngram_size", "exponential_decay_length_penalty",
+      "generation_config", "length_penalty", "max_length", "min_length",
+      "no_repeat_ngram_size", "num_beam_groups", "num_beams",
+      "num_return_sequences", "output_scores", "remove_invalid_values",
+      "repetition_penalty", "return_dict_in_generate", "temperature", "top_k",
+      "top_p", "typical_p",
+      // What a call returns, and kernels.
+      "chunk_size_feed_forward", "output_attentions", "output_hidden_states",
+      "pruned_heads", "reorder_and_upcast_attn", "return_dict",
+      "tf_legacy_loss", "torchscript", "use_bfloat16", "use_cache",
+      "use_flash_attention_2",
+      // Training: dropouts, losses beside the main one, how it was split.
+      "attention_dropout", "attention_probs_dropout_prob", "attn_pdrop",
+      "aux_loss_alpha", "classifier_dropout", "embd_pdrop", "ep_size",
+      "gradient_checkpointing", "hidden_dropout", "hidden_dropout_prob",
+      "initializer_range", "layer_norm_epsilon_training",
+      "output_router_logits", "pretraining_tp", "resid_pdrop",
+      "router_aux_loss_coef", "router_jitter_noise", "seq_aux",
+      "summary_activation", "summary_first_dropout", "summary_proj_to_labels",
+      "summary_type", "summary_use_proj",
+      // Of the pooler and of the encoder-decoder that this model is not part
+      // of.
+      "cross_attention_hidden_size", "directionality", "is_encoder_decoder",
+      "pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers",
+      "pooler_size_per_head", "pooler_type", "tie_encoder_decoder",
+      // Read where it means something; another name of 'n_positions'.
+      "original_max_position_embeddings", "n_ctx"};
+  return names;
+}
+
+/// What the config says and the graph does not have.
+static void collectNotes(const ConfigReader &reader,
+                         const Architecture &architecture,
+                         ModelConfig &config) {
+  std::string type = reader.text({"model_type"}, "");
+  if (!type.empty() && type != architecture.modelType)
+    config.notes.push_back((reader.location() + ": 'model_type' is '" +
+                            printableName(type) + "', read as '" +
+                            architecture.modelType + "' (" + architecture.name +
+                            ")")
+                               .str());
+  if (const llvm::json::Object *stored = reader.child("quantization_config")) {
+    config.quantized = true;
+    StringRef method = stored->getString("quant_method").value_or("fewer bits");
+    config.notes.push_back(
+        (reader.location() + ": the weights are stored in " +
+         printableName(method) +
+         " ('quantization_config'); they are taken as 16 bits, as trained")
+            .str());
+  }
+  llvm::append_range(config.notes, reader.unread(neutralFields()));
+}
 
 llvm::ArrayRef<StringRef> tessera::getSupportedArchitectures() {
   static const std::vector<StringRef> names = [] {
@@ -295,6 +369,17 @@ int64_t ModelConfig::numActiveParameters() const {
 // Reading
 //===----------------------------------------------------------------------===//
 
+/// Is the object `part` of a multimodal config a model by itself?
+static bool holdsSupported(const ConfigReader &reader, StringRef part) {
+  if (!reader.has(part))
+    return false;
+  const llvm::json::Object *inner = reader.child(part);
+  return inner &&
+         llvm::any_of(kArchitectures, [&](const Architecture &architecture) {
+           return inner->getString("model_type") == architecture.modelType;
+         });
+}
+
 /// The architecture that the config names, by `architectures` or `model_type`.
 static const Architecture *findArchitecture(const ConfigReader &reader) {
   std::string name, modelType = reader.text({"model_type"}, "");
@@ -323,8 +408,15 @@ static const Architecture *findArchitecture(const ConfigReader &reader) {
   for (const Architecture &architecture : kArchitectures)
     if (hint.empty() && architecture.modelType == modelType)
       hint = ("; did you mean '" + architecture.name + "'?").str();
-  reader.fail("architecture '" + Twine(got) + "' is not supported" +
-              (hint.empty() ? didYouMean(got, known) : hint) +
+  // Another model of the same naming is no slip of the keyboard.
+  if (hint.empty())
+    hint = nearlyNamed(got, known);
+  for (StringRef part : {"text_config", "llm_config", "language_config"})
+    if (hint.empty() && holdsSupported(reader, part))
+      hint = ("; of its language model alone give field '" + part +
+              "' as a config.json")
+                 .str();
+  reader.fail("architecture '" + Twine(got) + "' is not supported" + hint +
               " (supported: " + llvm::join(known, ", ") + ")");
   return nullptr;
 }
@@ -379,12 +471,10 @@ tessera::parseModelConfig(const llvm::json::Value &json, StringRef path) {
   if (const Architecture *architecture = findArchitecture(reader)) {
     config.architecture = architecture->name.str();
     config.dtype = readDtype(reader);
-    if (reader.has("quantization_config"))
-      reader.failField("quantization_config",
-                       "is there: quantized models are not supported");
     architecture->read(reader, config);
     if (failure.empty())
       checkSize(reader, config);
+    collectNotes(reader, *architecture, config);
   }
   if (!failure.empty())
     return makeError(failure);

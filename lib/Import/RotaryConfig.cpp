@@ -50,6 +50,8 @@ RotaryConfig tessera::readRotary(const ConfigReader &reader,
                                  const ModelConfig &config, double theta,
                                  double partialFactor) {
   static const llvm::json::Object none;
+  // One of the two spellings is enough.
+  (void)reader.has("rope_parameters");
   StringRef field = "rope_parameters";
   const llvm::json::Object *object = reader.child("rope_scaling");
   if (object && !object->empty())

@@ -8,6 +8,7 @@
 #include "tessera/Hardware/Cluster.h"
 #include "tessera/Import/ModelConfig.h"
 #include "tessera/Planning/Export.h"
+#include "tessera/Planning/Framework.h"
 #include "tessera/Planning/Plan.h"
 #include "tessera/Support/Error.h"
 #include "tessera/Support/File.h"
@@ -53,6 +54,10 @@ struct ExportFlags {
                                     cl::cat(category), cl::value_desc("N"),
                                     cl::desc("For the launcher (default: "
                                              "those of --cluster, or 8)")};
+  cl::opt<std::string> stack{
+      "stack", cl::cat(category), cl::value_desc("NAME"),
+      cl::desc("Training software whose memory is counted (default: that of "
+               "the file, nemo for Megatron's)")};
   cl::opt<bool> json{"json", cl::cat(category),
                      cl::desc("With --to: the file and what it does not "
                               "express, as JSON")};
@@ -63,7 +68,8 @@ struct ExportFlags {
 } // namespace
 
 /// Layout, workload and layers from the file of --from; its notes go to `errs`.
-static Error readFrom(const ExportFlags &flags, ExportInput &input) {
+static Error readFrom(const ExportFlags &flags, ExportInput &input,
+                      std::string &format) {
   FrameworkReadOptions options;
   options.format = flags.format;
   options.gpus = flags.gpus;
@@ -73,6 +79,7 @@ static Error readFrom(const ExportFlags &flags, ExportInput &input) {
     return run.takeError();
   showNotes(run->notes);
   input.layout = run->layout;
+  format = run->format;
   if (input.workload.globalBatch == 0)
     input.workload.globalBatch = run->workload.globalBatch;
   if (input.workload.sequence == 0)
@@ -85,8 +92,9 @@ static Error readFrom(const ExportFlags &flags, ExportInput &input) {
 }
 
 /// Warns of a layout that cannot run, which is written all the same: the file
-/// may be the start of another.
-static Error warn(const ExportFlags &flags, const ExportInput &input) {
+/// may be the start of another. `format` of the file that is written, or read.
+static Error warn(const ExportFlags &flags, const ExportInput &input,
+                  StringRef format) {
   if (flags.model.empty())
     return Error::success();
   PlanInput question;
@@ -94,6 +102,9 @@ static Error warn(const ExportFlags &flags, const ExportInput &input) {
   question.cluster = flags.cluster;
   question.sequence = input.workload.sequence;
   question.globalBatch = input.workload.globalBatch;
+  question.stack = flags.stack;
+  if (question.stack.empty())
+    question.stack = stackOfFormat(format).str();
   question.features = makeGraphSource;
   if (Error error = readClusterFile(question.cluster))
     return error;
@@ -140,6 +151,9 @@ int tessera::exportCommand(int argc, char **argv) {
     return fail("--json describes the file that is written; give --to");
   if (flags.to.empty() && flags.from.empty())
     return fail("give the framework (--to)");
+  if (flags.stack.getNumOccurrences() && flags.cluster.empty())
+    return fail("--stack needs --model and --cluster: it is the memory that "
+                "depends on it");
   if (!flags.cluster.empty() && flags.model.empty())
     return fail("--cluster needs --model: the memory is that of a model");
   ExportInput input;
@@ -162,9 +176,13 @@ int tessera::exportCommand(int argc, char **argv) {
     input.layers = config->layers;
     input.experts = config->experts.has_value();
   }
+  std::string format = flags.to;
   if (!flags.from.empty()) {
-    if (Error error = readFrom(flags, input))
+    std::string read;
+    if (Error error = readFrom(flags, input, read))
       return fail(std::move(error));
+    if (format.empty())
+      format = read;
   } else {
     Expected<Layout> layout = parseLayout(flags.layout);
     if (!layout)
@@ -173,11 +191,11 @@ int tessera::exportCommand(int argc, char **argv) {
   }
   if (flags.to.empty()) {
     show(input);
-    if (Error error = warn(flags, input))
+    if (Error error = warn(flags, input, format))
       return fail(std::move(error));
     return 0;
   }
-  if (Error error = warn(flags, input))
+  if (Error error = warn(flags, input, format))
     return fail(std::move(error));
   Expected<ExportedFile> file = exportLayout(flags.to, input);
   if (!file)

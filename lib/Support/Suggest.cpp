@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "tessera/Support/Suggest.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 using namespace llvm;
 
 StringRef tessera::nearestName(StringRef name, ArrayRef<StringRef> candidates) {
@@ -33,5 +35,31 @@ StringRef tessera::nearestName(StringRef name, ArrayRef<StringRef> candidates) {
 std::string tessera::didYouMean(StringRef name,
                                 ArrayRef<StringRef> candidates) {
   StringRef best = nearestName(name, candidates);
+  return best.empty() ? std::string() : "; did you mean '" + best.str() + "'?";
+}
+
+static std::string digitsOf(StringRef name) {
+  std::string digits;
+  for (char c : name)
+    if (isDigit(c))
+      digits += c;
+  return digits;
+}
+
+std::string tessera::nearlyNamed(StringRef name,
+                                 ArrayRef<StringRef> candidates) {
+  constexpr unsigned kMostSlips = 2;
+  StringRef best;
+  unsigned least = kMostSlips + 1;
+  for (StringRef candidate : candidates) {
+    unsigned distance = StringRef(name.lower())
+                            .edit_distance(candidate.lower(),
+                                           /*AllowReplacements=*/true, least);
+    if (distance < least && 3 * distance < candidate.size() &&
+        digitsOf(name) == digitsOf(candidate)) {
+      best = candidate;
+      least = distance;
+    }
+  }
   return best.empty() ? std::string() : "; did you mean '" + best.str() + "'?";
 }

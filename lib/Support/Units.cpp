@@ -145,7 +145,11 @@ std::string tessera::formatNumber(double value, int digits) {
     return value > 0 ? "inf" : "-inf";
   std::string out;
   raw_string_ostream os(out);
-  os << format("%.*f", digits, value);
+  // Beyond 10^15 nobody counts digits, and a double has no more of them.
+  if (std::fabs(value) >= 1e15)
+    os << format("%.*e", std::max(digits, 2), value);
+  else
+    os << format("%.*f", digits, value);
   return os.str();
 }
 

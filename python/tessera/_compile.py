@@ -9,7 +9,7 @@ import pathlib
 import tempfile
 from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence, Union
 
-from ._tools import call
+from ._tools import call, model_argument
 
 if TYPE_CHECKING:
     from ._run import RunResult
@@ -79,7 +79,7 @@ def compile(
     compute capabilities, "h100-sxm" or "sm_90". Raises `TesseraError`.
     """
     flags = _flags(mesh, sequence, batch, dtype, chips, sequence_parallel)
-    call(["compile", os.fspath(model), *flags, "-o", os.fspath(output)])
+    call(["compile", model_argument(model), *flags, "-o", os.fspath(output)])
     ranks = 1
     for size in (mesh or {}).values():
         ranks *= size
@@ -101,7 +101,7 @@ def dump(
     flags = _flags(mesh, sequence, batch, dtype, chips, sequence_parallel)
     with tempfile.TemporaryDirectory(prefix="tessera-") as folder:
         target = pathlib.Path(folder) / "module.mlir"
-        call(["compile", os.fspath(model), *flags, "--compile-to", phase, "-o", str(target)])
+        call(["compile", model_argument(model), *flags, "--compile-to", phase, "-o", str(target)])
         return target.read_text()
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Iterator, Mapping, Optional, Tuple, Union
 
 from . import _units
 from ._layouts import Candidate, layout_text
-from ._question import PathLike
+from ._question import Choices, PathLike
 from ._shown import Column, Grid, Part, Shown
 from ._tables import frame
-from ._tools import call_json, flags, record
+from ._tools import call_json, flags, model_argument, record
 
 if TYPE_CHECKING:
     import pandas
@@ -118,7 +118,7 @@ def estimate(
     mfu: Optional[float] = None,
     gpu_hours: Union[None, float, str] = None,
     tokens_per_second: Optional[float] = None,
-    layout: Union[None, str, Candidate] = None,
+    layout: Union[None, Choices, Candidate] = None,
     global_batch: Optional[int] = None,
     stack: Optional[str] = None,
 ) -> Estimate:
@@ -138,7 +138,7 @@ def estimate(
     data = call_json(
         [
             "estimate",
-            os.fspath(model),
+            model_argument(model),
             *flags(
                 cluster=None if cluster is None else os.fspath(cluster),
                 sequence=sequence,

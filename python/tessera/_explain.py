@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Iterator, Mapping, Optional, Tuple, Union
 
 from . import _units
 from ._layouts import CANDIDATE_COLUMNS, Candidate, Detail, Obstacle, layout_text
-from ._question import PathLike, question, understood
+from ._question import Choices, PathLike, question, understood
 from ._shown import Column, Figure, Grid, Line, Part, Picture, Shown
 from ._tables import figures, frame
 from ._tools import call_with_notes, flags, record
@@ -107,7 +107,7 @@ _COLUMNS = (Column("", lambda row: str(row[0]), left=True), *map(_named, CANDIDA
 def explain(
     model: PathLike,
     cluster: PathLike,
-    layout: Union[None, str, Candidate] = None,
+    layout: Union[None, Choices, Candidate] = None,
     *,
     from_file: Optional[PathLike] = None,
     sequence: Optional[int] = None,

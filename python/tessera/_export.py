@@ -9,7 +9,7 @@ from typing import Optional, Tuple, Union
 
 from ._layouts import Candidate, layout_text
 from ._plan import Plan
-from ._question import PathLike
+from ._question import Choices, PathLike
 from ._tools import call_json, flags
 
 
@@ -39,7 +39,7 @@ class ExportedLayout:
 
 
 def export(
-    layout: Union[str, Candidate, Plan],
+    layout: Union[Choices, Candidate, Plan],
     to: str,
     *,
     model: Optional[PathLike] = None,

@@ -6,6 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional, Tuple, Union
 
 from . import _units
+from ._question import Choices, choices_text
 from ._shown import Column
 from ._tables import frame
 from ._tools import record
@@ -205,10 +206,9 @@ class Obstacle:
     nearest: str
 
 
-def layout_text(layout: Union[str, Candidate]) -> str:
+def layout_text(layout: Union[Choices, Candidate]) -> str:
     """A layout as one word of a command line."""
-    text = layout.layout if isinstance(layout, Candidate) else layout
-    return ",".join(text.replace(",", " ").split())
+    return choices_text(layout.layout if isinstance(layout, Candidate) else layout)
 
 
 CANDIDATE_COLUMNS = (

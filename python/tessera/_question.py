@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, List, Mapping, Optional, Union
 
-from ._tools import flags
+from ._tools import flags, model_argument
 
 PathLike = Union[str, "os.PathLike[str]"]
 Choices = Union[str, Mapping[str, Union[int, bool, str]]]
@@ -23,8 +23,16 @@ def question(
     expert_skew: Optional[float],
 ) -> List[str]:
     """The arguments of the command line that plan and explain share."""
+    for name, number in (
+        ("sequence", sequence),
+        ("global_batch", global_batch),
+        ("memory", memory),
+        ("expert_skew", expert_skew),
+    ):
+        if isinstance(number, bool):
+            raise TypeError(f"{name} must be a number, got {number}")
     return [
-        os.fspath(model),
+        model_argument(model),
         *flags(
             cluster=os.fspath(cluster),
             sequence=sequence,
@@ -48,12 +56,16 @@ def choices_text(choices: Choices) -> str:
     """{"tp": 8, "sp": True} -> "tp=8,sp"; texts stay as they are."""
     if isinstance(choices, str):
         return ",".join(choices.replace(",", " ").split())
+    if not isinstance(choices, Mapping):
+        raise TypeError(
+            f'choices must be a text like "tp=8,sp" or a dict, got {type(choices).__name__}'
+        )
     entries = []
     for name, value in choices.items():
         if value is True:
             entries.append(name)
         elif value is False:
-            entries.append(f"{name}=off")
+            entries.append(f"{name}=0")
         else:
             entries.append(f"{name}={value}")
     return ",".join(entries)

@@ -8,7 +8,8 @@ import os
 import pathlib
 import shutil
 import subprocess
-from typing import Any, List, Mapping, Sequence, Tuple, Type, TypeVar
+import warnings
+from typing import Any, List, Mapping, Sequence, Tuple, Type, TypeVar, Union
 
 
 Record = TypeVar("Record")
@@ -42,12 +43,15 @@ def find_tool(name: str = "tessera") -> str:
 
 def call_with_notes(arguments: Sequence[str]) -> Tuple[str, Tuple[str, ...]]:
     """Runs `tessera` with `arguments`; returns its standard output, and the
-    notes that it made on the way."""
+    notes that it made on the way. The tool's warnings become Python's."""
     command = [find_tool(), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         message = done.stderr.strip() or f"exit status {done.returncode}"
         raise TesseraError(message, done.returncode, command)
+    for line in done.stderr.splitlines():
+        if line.startswith("warning: "):
+            warnings.warn(line[len("warning: ") :], stacklevel=4)
     notes = [line[6:] for line in done.stderr.splitlines() if line.startswith("note: ")]
     return done.stdout, tuple(notes)
 
@@ -60,6 +64,12 @@ def call(arguments: Sequence[str]) -> str:
 def call_json(arguments: Sequence[str]) -> Any:
     """Runs `tessera` with `arguments` and reads the JSON that it prints."""
     return json.loads(call(arguments))
+
+
+def model_argument(model: Union[str, "os.PathLike[str]"]) -> str:
+    """A model as one word of a command line: no name of a file is a flag."""
+    path = os.fspath(model)
+    return os.path.join(os.curdir, path) if path.startswith("-") else path
 
 
 def flags(**options: Any) -> List[str]:

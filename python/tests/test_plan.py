@@ -212,6 +212,27 @@ def test_explain_a_frameworks_file(tmp_path):
     assert frame["which"].tolist() == ["own", "best"]
 
 
+def test_choices_that_are_off():
+    plan = tessera.plan("llama-7b", "h100-sxm:1x8", fix={"tp": 8, "sp": False}, sensitivity=False)
+    assert "sp" not in plan.best.layout.split()
+    explained = tessera.explain("llama-7b", "h100-sxm:1x8", {"tp": 8, "mb": 1, "sp": False})
+    assert explained.own.choices["tp"] == 8 and explained.own.choices["sp"] is False
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [({"sequence": True}, "sequence must be a number"), ({"fix": ["tp=8"]}, "got list")],
+)
+def test_values_of_other_kinds(arguments, message):
+    with pytest.raises(TypeError, match=message):
+        tessera.plan("llama-7b", "h100-sxm:1x8", **arguments)
+
+
+def test_a_model_is_no_flag():
+    with pytest.raises(tessera.TesseraError, match="model './--help' does not exist"):
+        tessera.plan("--help", "h100-sxm:1x8")
+
+
 def test_errors_carry_the_tools_message():
     with pytest.raises(tessera.TesseraError, match="did you mean 'h100-sxm'") as caught:
         tessera.plan("llama-7b", "h100-sxn:1x8")

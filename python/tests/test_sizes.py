@@ -1,5 +1,7 @@
 """Estimates, scaling laws, validation, lists and exports from Python."""
 
+import json
+
 import pytest
 from conftest import ROOT
 
@@ -28,6 +30,15 @@ def test_estimate_of_a_config():
     )
     # Keys and values of 48 layers of 1600, 16 bits, 1024 positions.
     assert e.cache_bytes_per_sequence == 2 * 48 * 1600 * 2 * 1024
+
+
+def test_warnings_of_the_tool(tmp_path):
+    config = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4}
+    config.update(num_hidden_layers=2, vocab_size=100, intermediate_size=96, sliding_window=8)
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(config))
+    with pytest.warns(UserWarning, match="field 'sliding_window' .8. is not read"):
+        tessera.estimate(path)
 
 
 def test_estimate_of_a_layout():

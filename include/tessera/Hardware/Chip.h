@@ -28,6 +28,9 @@ llvm::StringRef nameOf(Architecture architecture);
 struct Chip {
   std::string name;
   std::vector<std::string> aliases;
+  /// The built-in chip that a chip of one's own started from: what was fitted
+  /// to its runs holds for this one. "" where there is none.
+  std::string base;
   Architecture architecture = Architecture::Hopper;
   /// 80 for sm_80.
   int computeCapability = 90;
@@ -82,7 +85,8 @@ llvm::Expected<Chip> findChip(llvm::StringRef name);
 /// The table of built-in chips for people (`tessera clusters`).
 void printChips(llvm::raw_ostream &os);
 
-/// A chip written as JSON; with "base" it starts from a built-in one. Rates in
+/// A chip written as JSON; with "base" it starts from a built-in one, whose
+/// efficiencies it has unless it names another architecture. Rates in
 /// units of the field names: "bf16_tflops", "memory_gib",
 /// "memory_bandwidth_gbps" (10^9 bytes per second), "nvlink_gbps", ...
 llvm::Expected<Chip> readChip(const JsonObject &object);

@@ -117,6 +117,10 @@ struct HeadTransform {
 struct ModelConfig {
   std::string architecture; ///< "LlamaForCausalLM"
   std::string dtype;        ///< of the checkpoint: "f32", "bf16", "f16" or ""
+  /// What config.json says and this does not hold, one line each: fields that
+  /// nothing reads, stored forms that are taken for others.
+  std::vector<std::string> notes;
+  bool quantized = false; ///< the checkpoint's weights are no plain numbers
   int64_t hidden = 0, layers = 0, heads = 0, kvHeads = 0, headDim = 0;
   int64_t intermediate = 0, vocab = 0, maxPositions = 0;
   /// Sliding window of each layer, 0 for none.

@@ -97,6 +97,9 @@ struct FrameworkModel {
 /// where no limits are known.
 const Framework *frameworkOfStack(llvm::StringRef stack);
 const Framework *frameworkOfFormat(llvm::StringRef format);
+/// The software stack that a layout in that format is judged with where nobody
+/// names one.
+llvm::StringRef stackOfFormat(llvm::StringRef format);
 /// What `tessera compile` builds.
 const Framework &tesseraFramework();
 

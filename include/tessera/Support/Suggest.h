@@ -17,6 +17,12 @@ llvm::StringRef nearestName(llvm::StringRef name,
 std::string didYouMean(llvm::StringRef name,
                        llvm::ArrayRef<llvm::StringRef> candidates);
 
+/// The same for names that are mostly one common word, like those of classes:
+/// only a slip of the keyboard (one or two letters, no digit) counts, another
+/// name of the same pattern does not.
+std::string nearlyNamed(llvm::StringRef name,
+                        llvm::ArrayRef<llvm::StringRef> candidates);
+
 } // namespace tessera
 
 #endif // TESSERA_SUPPORT_SUGGEST_H

@@ -7,6 +7,7 @@
 #include "tessera/Support/Printable.h"
 #include "tessera/Support/Table.h"
 #include "tessera/Support/Units.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 
@@ -62,8 +63,9 @@ static Expected<double> graphFlops(const EstimateOptions &o,
 static Error readSizes(const EstimateOptions &o, Estimate &e) {
   e.name = printableName(o.model);
   // A bare size, "6.7B", where there is no file or shipped model of that name.
+  // Released weights lie in folders that are named so, too.
   Expected<double> count = parseCount(o.model);
-  if (count && *count > 0) {
+  if (count && *count > 0 && !sys::fs::exists(o.model)) {
     if (*count > kMostParameters)
       return makeError("'" + o.model + "' is more than the " +
                        formatCount(kMostParameters) +
@@ -263,6 +265,8 @@ static json::Value estimateJson(const Estimate &e) {
       o["days"] = c.days;
     o["energy_mwh"] = c.energyWattHours / 1e6;
   }
+  if (e.config && !e.config->notes.empty())
+    o["notes"] = json::Array(e.config->notes);
   if (e.ranks)
     o["ranks"] = toJson(*e.ranks);
   return json::Value(std::move(o));
@@ -328,6 +332,9 @@ int tessera::runEstimate(const EstimateOptions &o, raw_ostream &out,
     return fail(toString(std::move(error)));
   if (Error error = readGroup(o, e))
     return fail(toString(std::move(error)));
+  if (e.config)
+    for (const std::string &note : e.config->notes)
+      err << "warning: " << printableMessage(note) << "\n";
   if (o.json) {
     out << formatv("{0:2}\n", estimateJson(e));
     return 0;

@@ -309,6 +309,9 @@ const Framework *tessera::frameworkOfStack(StringRef stack) {
 const Framework *tessera::frameworkOfFormat(StringRef format) {
   return lookUp(table().formats, format);
 }
+StringRef tessera::stackOfFormat(StringRef format) {
+  return frameworkOfStack(format) ? format : "nemo";
+}
 const Framework &tessera::tesseraFramework() {
   return table().frameworks.at("tessera");
 }

@@ -116,8 +116,11 @@ std::string tessera::exportCommandLine(const PlanSession &s, const Layout &l,
   return ("tessera export --to " + format + " --model ").str() +
          shellWord(s.modelText) + " --cluster " + shellWord(clusterOf(s)) +
          " --global-batch " + std::to_string(w.globalBatch) + " --sequence " +
-         std::to_string(w.sequence) + " --layout \"" + l.str() + "\" -o " +
-         file.str();
+         std::to_string(w.sequence) +
+         (s.problem.stack == stackOfFormat(format)
+              ? std::string()
+              : " --stack " + s.problem.stack) +
+         " --layout \"" + l.str() + "\" -o " + file.str();
 }
 
 std::vector<NextStep> tessera::nextSteps(const PlanSession &s,

@@ -115,6 +115,7 @@ Expected<PlanSession> tessera::makeSession(const PlanInput &in) {
     return atFlag("--fix", fixed.takeError());
   p.fixed = *fixed;
 
+  llvm::append_range(s.assumptions, s.config.notes);
   s.assumptions.push_back(nameOf(p.precision.linear).str() +
                           " layers, 32-bit gradients, Adam with 32-bit master "
                           "weights and moments (18 bytes a parameter)");

@@ -28,6 +28,12 @@ Expected<CsvTable> tessera::parseCsv(StringRef text, StringRef name) {
     field.clear();
     if (table.header.empty()) {
       table.header = row;
+      for (auto [separator, word] :
+           {std::pair(';', "semicolons"), {'\t', "tabs"}})
+        if (row.size() == 1 && StringRef(row[0]).contains(separator))
+          return makeError(name + ":" + Twine(begin) +
+                           ": fields are separated by commas, the header has " +
+                           word);
       for (size_t i = 0; i < row.size(); ++i)
         if (!table.columns.try_emplace(row[i], i).second)
           return makeError(name + ":" + Twine(begin) + ": column '" + row[i] +
@@ -46,6 +52,9 @@ Expected<CsvTable> tessera::parseCsv(StringRef text, StringRef name) {
   };
   for (size_t i = 0; i < text.size(); ++i) {
     char c = text[i];
+    // Lines may end in "\n", "\r\n" or, from old programs, "\r".
+    if (c == '\r' && !quoted && text.substr(i + 1, 1) != "\n")
+      c = '\n';
     if (c == '\n')
       ++line;
     if (quoted) {

@@ -2,6 +2,7 @@
 #include "Point.h"
 #include "tessera/Support/Error.h"
 #include "tessera/Support/Suggest.h"
+#include "llvm/ADT/StringExtras.h"
 #include <cmath>
 
 using namespace llvm;
@@ -46,8 +47,24 @@ static bool isOpen(StringRef s) {
                       [&](StringRef o) { return s.equals_insensitive(o); });
 }
 
+/// Are the commas those between thousands? "1,5" is another country's 1.5.
+static bool commasAreThousands(StringRef s) {
+  SmallVector<StringRef> groups;
+  s.split(groups, ',');
+  for (size_t i = 0; groups.size() > 1 && i < groups.size(); ++i) {
+    size_t digits =
+        groups[i].take_while([](char c) { return isDigit(c); }).size();
+    bool whole = digits == groups[i].size() || i + 1 == groups.size();
+    if (!whole || (i ? digits != 3 : digits < 1 || digits > 3))
+      return false;
+  }
+  return true;
+}
+
 /// "8", "1,024", "2.0"; sequences also "4k" (4,096).
 static bool readCount(StringRef s, bool thousands, double &v) {
+  if (!commasAreThousands(s))
+    return false;
   std::string digits;
   for (char c : s)
     if (c != ',' && c != '_')
@@ -90,7 +107,7 @@ static int stageOf(StringRef written) {
   return -1;
 }
 
-/// "yes", "no" or "" where the source says nothing that is understood.
+/// "yes", "no" or "" where the source says something else.
 static std::string yesOrNo(StringRef s) {
   for (StringRef yes : {"yes", "true", "1", "on", "y", "enabled", "sp"})
     if (s.equals_insensitive(yes))
@@ -131,6 +148,9 @@ static Point readPoint(const CsvTable &table, size_t row, StringRef name) {
   for (auto &[column, out] : texts)
     *out = at(column).str();
   p.sequenceParallel = yesOrNo(at("sequence_parallel"));
+  if (p.sequenceParallel.empty() && !isOpen(at("sequence_parallel")))
+    fail("sequence_parallel",
+         "expected yes or no, got '" + at("sequence_parallel") + "'");
   std::pair<StringRef, int64_t *> integers[] = {
       {"layers", &p.layers},
       {"hidden", &p.hidden},
@@ -206,6 +226,8 @@ static Point readPoint(const CsvTable &table, size_t row, StringRef name) {
     fail("value", "expected a number, got '" + at("value") + "'");
   else if (p.value <= 0)
     fail("value", "should be positive, got '" + at("value") + "'");
+  else if (p.value < 1e-9 || p.value > 1e15)
+    fail("value", "cannot be meant: '" + at("value") + "'");
   std::string cfg = noteText(p.notes, "cfg");
   p.complete = cfg == "complete" || (cfg.empty() && knowsAll(p));
   p.run = noteText(p.notes, "run");

@@ -1,5 +1,6 @@
 //===- ConstantsTest.cpp - the fitted numbers that come with Tessera ------===//
 #include "tessera/CostModel/Constants.h"
+#include "tessera/Support/Json.h"
 #include "gtest/gtest.h"
 
 using namespace llvm;
@@ -32,6 +33,20 @@ TEST(Constants, AChipFallsBackOnItsArchitecture) {
   EXPECT_EQ(c.chip(cantFail(findChip("h100"))).matmul16, 0.6);
   EXPECT_EQ(c.chip(cantFail(findChip("h200"))).matmul16, 0.7);
   EXPECT_EQ(c.chip(cantFail(findChip("v100"))).matmul16,
+            ChipConstants().matmul16);
+  // A chip of one's own has what was fitted to the one that it starts from.
+  auto own = [](StringRef json) {
+    json::Value value = cantFail(json::parse(json));
+    return cantFail(readChip(cantFail(JsonObject::get(value, "chip"))));
+  };
+  Chip limited = own(R"({"base": "H200", "name": "mine", "power_watts": 500})");
+  EXPECT_EQ(c.chip(limited).matmul16, 0.7);
+  EXPECT_EQ(c.originOf(limited), "priors for hopper, nothing of it was measured");
+  c.measuredChips = {"h200-sxm"};
+  EXPECT_EQ(c.originOf(limited), "from h200-sxm, not fitted");
+  EXPECT_EQ(c.chip(own(R"({"base": "h200", "name": "mine",
+                           "architecture": "ampere"})"))
+                .matmul16,
             ChipConstants().matmul16);
 }
 

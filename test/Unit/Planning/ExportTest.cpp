@@ -180,6 +180,44 @@ TEST(Export, RegistryIsWhatTheTestsCover) {
                                              "nanotron", "accelerate"}));
 }
 
+// Megatron refuses stages that do not divide the layers unless it is told how
+// many each has, and TorchTitan makes the first ones longer, where a layout
+// means the middle ones.
+TEST(Export, StagesThatDoNotDivideTheLayersAreWrittenOut) {
+  using Chunks = SmallVector<int, 8>;
+  ExportInput input;
+  input.layers = 61;
+  input.layout.dp = 2;
+  input.layout.pp = 4;
+  input.layout.vpp = 2;
+  input.layout.zeroStage = 1;
+  input.layout.schedule = ScheduleKind::Interleaved;
+  input.workload.globalBatch = 64;
+  input.workload.sequence = 4096;
+  for (StringRef format : {"megatron", "megatron-bridge", "torchtitan"})
+    for (const auto &[given, written] :
+         {std::pair<Chunks, Chunks>{{}, {7, 8, 8, 8, 8, 8, 7, 7}},
+          {{8, 8, 8, 8, 8, 7, 7, 7}, {8, 8, 8, 8, 8, 7, 7, 7}}}) {
+      input.layout.chunkLayers = given;
+      ExportedFile file = exported(format, input);
+      EXPECT_EQ(readBack(format, input, file).layout.chunkLayers, written)
+          << file.text;
+    }
+}
+
+TEST(Export, TorchTitanSplitsLayersItsOwnWay) {
+  FrameworkReadOptions options;
+  options.layers = 5;
+  FrameworkRun run = cantFail(readFrameworkText(
+      "[parallelism]\npipeline_parallel_degree = 4\n"
+      "data_parallel_shard_degree = 1\n"
+      "pipeline_parallel_first_stage_less_layers = 0\n"
+      "pipeline_parallel_last_stage_less_layers = 0\n",
+      "run.toml", options));
+  EXPECT_EQ(withoutMootFields(run.layout, 5).chunkLayers,
+            (SmallVector<int, 8>{2, 1, 1, 1}));
+}
+
 TEST(Export, RefusesWhatCannotRun) {
   ExportInput input;
   input.layout.dp = 8;
