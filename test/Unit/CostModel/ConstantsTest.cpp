@@ -41,7 +41,8 @@ TEST(Constants, AChipFallsBackOnItsArchitecture) {
   };
   Chip limited = own(R"({"base": "H200", "name": "mine", "power_watts": 500})");
   EXPECT_EQ(c.chip(limited).matmul16, 0.7);
-  EXPECT_EQ(c.originOf(limited), "priors for hopper, nothing of it was measured");
+  EXPECT_EQ(c.originOf(limited),
+            "priors for hopper, nothing of it was measured");
   c.measuredChips = {"h200-sxm"};
   EXPECT_EQ(c.originOf(limited), "from h200-sxm, not fitted");
   EXPECT_EQ(c.chip(own(R"({"base": "h200", "name": "mine",

@@ -207,13 +207,14 @@ TEST(Export, StagesThatDoNotDivideTheLayersAreWrittenOut) {
 
 TEST(Export, TorchTitanSplitsLayersItsOwnWay) {
   FrameworkReadOptions options;
+  options.format = "torchtitan";
   options.layers = 5;
-  FrameworkRun run = cantFail(readFrameworkText(
-      "[parallelism]\npipeline_parallel_degree = 4\n"
-      "data_parallel_shard_degree = 1\n"
-      "pipeline_parallel_first_stage_less_layers = 0\n"
-      "pipeline_parallel_last_stage_less_layers = 0\n",
-      "run.toml", options));
+  FrameworkRun run = cantFail(
+      readFrameworkText("[parallelism]\npipeline_parallel_degree = 4\n"
+                        "data_parallel_shard_degree = 1\n"
+                        "pipeline_parallel_first_stage_less_layers = 0\n"
+                        "pipeline_parallel_last_stage_less_layers = 0\n",
+                        "run.toml", options));
   EXPECT_EQ(withoutMootFields(run.layout, 5).chunkLayers,
             (SmallVector<int, 8>{2, 1, 1, 1}));
 }
