@@ -17,6 +17,7 @@
 #include "tessera/CostModel/Collective.h"
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 using namespace tessera;
 
@@ -31,6 +32,18 @@ GroupShape tessera::groupShape(int size, int stride, const Cluster &cluster) {
   int64_t span = static_cast<int64_t>(g.size - 1) * stride + 1;
   g.spanNodes =
       static_cast<int>((span + cluster.gpusPerNode - 1) / cluster.gpusPerNode);
+  // Groups that would fit a domain but do not divide it: one of them lies on
+  // either side of a boundary, and all wait for it. Boundaries fall on the
+  // multiples of the greatest common divisor inside a group.
+  int64_t block = static_cast<int64_t>(g.size) * stride;
+  if (g.size > 1 && block <= domain && domain % block != 0 &&
+      cluster.numGPUs() > domain) {
+    g.perDomain = static_cast<int>(
+        std::max<int64_t>(1, std::gcd<int64_t>(domain, block) / stride));
+    g.domains = 2;
+    if (cluster.gpusPerNode % block != 0)
+      g.spanNodes = std::max(g.spanNodes, 2);
+  }
   return g;
 }
 

@@ -185,21 +185,25 @@ void ProgramReader::markRows(Operation *op) {
   }
 }
 
+void ProgramReader::addParameter(GetParameterOp read) {
+  int tensor = tensorOf(read.getResult());
+  int symbol = symbolOf(read.getParameter());
+  bool expert = llvm::any_of(read->getUsers(), [](Operation *user) {
+    return isa<GroupedLinearOp>(user);
+  });
+  auto parameter = module.lookupSymbol<ParameterOp>(read.getParameter());
+  bool perLayer = parameter && parameter.getLayerCount();
+  if (llvm::none_of(block->parameters, [&](const ParameterSpec &p) {
+        return p.symbol == symbol;
+      }))
+    block->parameters.push_back({symbol, tensor, expert, perLayer});
+}
+
 llvm::Error ProgramReader::visit(Operation *op) {
   if (isa<func::ReturnOp, ShardOffsetOp, AxisIndexOp>(op))
     return llvm::Error::success();
   if (auto read = dyn_cast<GetParameterOp>(op)) {
-    int tensor = tensorOf(read.getResult());
-    int symbol = symbolOf(read.getParameter());
-    bool expert = llvm::any_of(read->getUsers(), [](Operation *user) {
-      return isa<GroupedLinearOp>(user);
-    });
-    auto parameter = module.lookupSymbol<ParameterOp>(read.getParameter());
-    bool perLayer = parameter && parameter.getLayerCount();
-    if (llvm::none_of(block->parameters, [&](const ParameterSpec &p) {
-          return p.symbol == symbol;
-        }))
-      block->parameters.push_back({symbol, tensor, expert, perLayer});
+    addParameter(read);
     return llvm::Error::success();
   }
   if (isa<RotaryTableOp, SinusoidTableOp>(op)) {
@@ -224,6 +228,9 @@ llvm::Error ProgramReader::visit(Operation *op) {
   spec.base.role = *role;
   describe(op, spec.base);
   for (Value operand : op->getOperands()) {
+    // A table that embedding and head share is read once for both.
+    if (auto read = operand.getDefiningOp<GetParameterOp>())
+      addParameter(read);
     int tensor = tensorOf(operand);
     if (isa<GroupedLinearOp>(op) && hasRows(operand) && !rows.lookup(operand))
       tensor = exchange(tensor, /*dispatch=*/true);

@@ -20,6 +20,8 @@ private:
   void begin(llvm::StringRef name, mlir::Value input);
   llvm::Error readBlock(mlir::func::FuncOp function);
   llvm::Error visit(mlir::Operation *op);
+  /// Counts what `read` reads among the block's parameters.
+  void addParameter(GetParameterOp read);
   void describe(mlir::Operation *op, RankOp &base);
   void markRows(mlir::Operation *op);
   bool hasRows(mlir::Value value) const;

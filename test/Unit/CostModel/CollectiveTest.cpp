@@ -34,6 +34,32 @@ TEST_F(Links, GroupShapes) {
   EXPECT_EQ(groupShape(1, 64, cluster).domains, 1);
 }
 
+// Ranks 6 and 7 of nodes of seven GPUs lie on two of them: a group of two waits
+// for the network. With six GPUs, so do two of four ranks.
+TEST_F(Links, GroupsThatDoNotDivideANodeCrossItsBorder) {
+  cluster = makeCluster(cluster.chip, 16, 7);
+  cluster.network.nvlinkDomain = 7;
+  GroupShape pair = groupShape(2, 1, cluster);
+  EXPECT_EQ(pair.perDomain, 1);
+  EXPECT_EQ(pair.domains, 2);
+  EXPECT_EQ(pair.spanNodes, 2);
+  // One NIC of 25 GB/s, shared by the GPUs of a node as the cluster says.
+  double bytes = 1e9;
+  EXPECT_NEAR(seconds(CollectiveKind::AllGather, bytes, 2, 1),
+              0.5 * bytes / cluster.nicBandwidthPerGPU(), 1e-3);
+  EXPECT_EQ(groupShape(7, 1, cluster).domains, 1);
+  cluster = makeCluster(cluster.chip, 16, 6);
+  cluster.network.nvlinkDomain = 6;
+  GroupShape four = groupShape(4, 1, cluster);
+  EXPECT_EQ(four.perDomain, 2);
+  EXPECT_EQ(four.domains, 2);
+  EXPECT_EQ(groupShape(3, 1, cluster).domains, 1);
+  EXPECT_EQ(groupShape(3, 2, cluster).domains, 1);
+  // Alone on its node, a group crosses nothing.
+  cluster = makeCluster(cluster.chip, 1, 6);
+  EXPECT_EQ(groupShape(4, 1, cluster).domains, 1);
+}
+
 // nccl-tests' definition of bus bandwidth: an all-reduce of S bytes over n
 // ranks moves 2(n-1)/n S through each link, the others half of that.
 TEST_F(Links, LargeMessagesRunAtBusBandwidth) {

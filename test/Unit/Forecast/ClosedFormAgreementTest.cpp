@@ -144,6 +144,13 @@ TEST(Agreement, Dense) {
       compare({model, layout});
 }
 
+// The table that embedding and head share lies on both ends of a pipeline.
+TEST(Agreement, SharedTables) {
+  for (const char *model : {"gpt3-175b", "llama3.2-3b"})
+    for (const char *layout : {"mb=1", "pp=4,mb=1", "tp=2,sp,pp=2,mb=1"})
+      compare({model, layout, "nemo", 2048});
+}
+
 TEST(Agreement, EncodersAndRelativeAttention) {
   for (const char *layout : {"mb=1", "tp=2,mb=2"}) {
     // The closed form has norms before the halves of a layer, BERT behind.
