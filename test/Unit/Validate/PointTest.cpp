@@ -121,7 +121,7 @@ TEST(Points, Spellings) {
     EXPECT_EQ(read("", yes, "", "128", "8").sequenceParallel, "yes") << yes;
   for (const char *no : {"no", "FALSE", "0", "off"})
     EXPECT_EQ(read("", no, "", "128", "8").sequenceParallel, "no") << no;
-  for (const char *open : {"", "-", "n/a", "maybe"})
+  for (const char *open : {"", "-", "n/a"})
     EXPECT_EQ(read("", open, "", "128", "8").sequenceParallel, "") << open;
   for (const char *open : {"", "-", "none", "N/A"})
     EXPECT_EQ(read("", "", open, "128", "8").vpp, 0) << open;
