@@ -216,7 +216,12 @@ static void readStages(SettingsReader &r, const Place &place, int64_t layers,
                                          : "decoder_last_pipeline_num_layers");
   std::optional<int64_t> first = r.integer(firstKey, 0);
   std::optional<int64_t> last = r.integer(lastKey, 0);
-  if (r.failed() || l.pp == 1 || !(embedding || loss || first || last))
+  bool uneven = embedding || loss || first || last;
+  if (int64_t chunks = int64_t(l.pp) * l.vpp; !uneven && layers % chunks != 0)
+    run.notes.push_back("Megatron-Core runs " + std::to_string(chunks) +
+                        " stages only where they divide the layers, here " +
+                        std::to_string(layers) + "; they are taken as even");
+  if (r.failed() || l.pp == 1 || !uneven)
     return;
   std::string cause = first  ? firstKey
                       : last ? lastKey
