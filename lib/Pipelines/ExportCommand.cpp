@@ -58,6 +58,9 @@ struct ExportFlags {
       "stack", cl::cat(category), cl::value_desc("NAME"),
       cl::desc("Training software whose memory is counted (default: that of "
                "the file, nemo for Megatron's)")};
+  cl::opt<std::string> precision{
+      "precision", cl::cat(category), cl::value_desc("bf16|fp16|fp8"),
+      cl::desc("Of the layers' products, for the memory (default: bf16)")};
   cl::opt<bool> json{"json", cl::cat(category),
                      cl::desc("With --to: the file and what it does not "
                               "express, as JSON")};
@@ -102,6 +105,8 @@ static Error warn(const ExportFlags &flags, const ExportInput &input,
   question.cluster = flags.cluster;
   question.sequence = input.workload.sequence;
   question.globalBatch = input.workload.globalBatch;
+  if (!flags.precision.empty())
+    question.precision = flags.precision;
   question.stack = flags.stack;
   if (question.stack.empty())
     question.stack = stackOfFormat(format).str();
@@ -151,9 +156,12 @@ int tessera::exportCommand(int argc, char **argv) {
     return fail("--json describes the file that is written; give --to");
   if (flags.to.empty() && flags.from.empty())
     return fail("give the framework (--to)");
-  if (flags.stack.getNumOccurrences() && flags.cluster.empty())
-    return fail("--stack needs --model and --cluster: it is the memory that "
-                "depends on it");
+  for (const cl::Option *option : {static_cast<cl::Option *>(&flags.stack),
+                                   static_cast<cl::Option *>(&flags.precision)})
+    if (option->getNumOccurrences() && flags.cluster.empty())
+      return fail("--" + option->ArgStr +
+                  " needs --model and --cluster: it is the memory that depends "
+                  "on it");
   if (!flags.cluster.empty() && flags.model.empty())
     return fail("--cluster needs --model: the memory is that of a model");
   ExportInput input;

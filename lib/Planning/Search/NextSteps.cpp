@@ -93,14 +93,20 @@ std::string tessera::compileCommandLine(const PlanSession &s, const Layout &l) {
          " --dtype bf16 -o model.exe";
 }
 
+/// " --precision fp8", "" for the usual one.
+static std::string precisionFlag(const PlanProblem &p) {
+  return p.precision.linear == DataType::BF16
+             ? ""
+             : " --precision " + nameOf(p.precision.linear).lower();
+}
+
 std::string tessera::explainCommandLine(const PlanSession &s, const Layout &l) {
   const PlanProblem &p = s.problem;
   std::string line = "tessera explain " + shellWord(s.modelText) +
                      " --cluster " + shellWord(clusterOf(s)) + " --sequence " +
                      std::to_string(p.workload.sequence) + " --global-batch " +
                      std::to_string(p.workload.globalBatch);
-  if (p.precision.linear != DataType::BF16)
-    line += " --precision " + nameOf(p.precision.linear).lower();
+  line += precisionFlag(p);
   if (p.stack != "nemo")
     line += " --stack " + p.stack;
   if (p.memoryLimit != plannedMemory(p.model.cluster.chip))
@@ -116,7 +122,7 @@ std::string tessera::exportCommandLine(const PlanSession &s, const Layout &l,
   return ("tessera export --to " + format + " --model ").str() +
          shellWord(s.modelText) + " --cluster " + shellWord(clusterOf(s)) +
          " --global-batch " + std::to_string(w.globalBatch) + " --sequence " +
-         std::to_string(w.sequence) +
+         std::to_string(w.sequence) + precisionFlag(s.problem) +
          (s.problem.stack == stackOfFormat(format)
               ? std::string()
               : " --stack " + s.problem.stack) +
