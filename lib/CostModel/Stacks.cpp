@@ -33,6 +33,8 @@
 // TorchTitan has wq, wk, wv and w1, w3, for experts too (torchtitan/models/
 // llama3/model, models/moe); transformers have q_proj ... and gate_proj,
 // up_proj.
+// Selective recomputation (selective): Megatron-Core's recompute_modules
+// (core/transformer/transformer_config.py, transformer_layer.py).
 // Recomputation (recomputesAll): Megatron, DeepSpeed and PyTorch before 2.1 run
 // the whole block again (core/tensor_parallel/random.py, CheckpointFunction of
 // torch/utils/checkpoint.py); torch.compile and XLA drop what nobody uses, and
@@ -70,6 +72,7 @@ static const std::map<std::string, StackTraits> &table() {
     t["megatron-2022"] = y2022;
     StackTraits modern;
     modern.tunedRecipes = true;
+    modern.selective = SelectivePart::Modules;
     // Megatron-Core since 0.12: weighted_bias_swiglu_impl of its experts.py.
     modern.weighsInActivation = true;
     t["nemo"] = modern;

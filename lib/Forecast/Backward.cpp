@@ -79,6 +79,7 @@ BlockFacts forecast::factsOf(const RankBlock &block) {
   facts.joint = jointProducts(block);
   for (const RankOp &op : block.ops) {
     facts.hasExperts |= op.role == OpRole::GroupedLinear;
+    facts.hasLatent |= op.role == OpRole::LatentAttention;
     facts.isOuter |= op.role == OpRole::Head || op.role == OpRole::Embedding;
   }
   return facts;

@@ -45,8 +45,10 @@ struct BlockFacts {
   BackwardNeeds needs;
   /// By op. See Products.cpp.
   std::vector<JointProduct> joint;
-  bool hasExperts = false;
+  bool hasExperts = false, hasLatent = false;
   bool isOuter = false; ///< embeds tokens or makes logits
+  /// Some block of the model has experts or latent attention.
+  bool lightModules = false;
 };
 BlockFacts factsOf(const RankBlock &block);
 

@@ -31,7 +31,7 @@ OpFeature BlockLowering::sweep(double elements, double read, double written,
 }
 
 /// The op as it states itself, in so many kernels.
-void BlockLowering::pass(int number, Launches n, bool selective) {
+void BlockLowering::pass(int number, Launches n) {
   const RankOp &op = block.ops[number];
   OpFeature f;
   f.kernel = op.cost.kernel;
@@ -40,8 +40,49 @@ void BlockLowering::pass(int number, Launches n, bool selective) {
   f.forwardLaunches = n.forward;
   f.backwardLaunches = n.backward;
   f.savedBytes = op.cost.savedExtraBytes;
-  f.selective = selective;
+  f.selective = redone(number);
   carriers[number] = add(f);
+}
+
+bool BlockLowering::redone(int number) const {
+  const RankOp &op = block.ops[number];
+  if (!fusedAttention) // unfusedAttention() says what is of its core
+    return false;
+  switch (traits.selective) {
+  case SelectivePart::Light:
+    // "Recomputation of RMSNorm and MLA up-projection": arXiv 2412.19437,
+    // section 3.2.3.
+    return op.role == OpRole::Norm || op.role == OpRole::Activation ||
+           feedsLatentAttention(number);
+  case SelectivePart::Modules:
+    return redoneModule(op, number);
+  }
+  return false;
+}
+
+bool BlockLowering::feedsLatentAttention(int number) const {
+  return block.ops[number].role == OpRole::Linear &&
+         consumer(block, number) == OpRole::LatentAttention;
+}
+
+/// selectiveModules() of tessera/Planning/Framework.h. "layernorm" finds the
+/// norms that are no part of the product behind them: the one before experts,
+/// and with latent attention the one before that, whose own norms belong to
+/// "mla_up_proj".
+bool BlockLowering::redoneModule(const RankOp &op, int number) const {
+  if (!facts.lightModules)
+    return op.role == OpRole::Attention;
+  if (op.role == OpRole::Norm) {
+    bool last =
+        llvm::none_of(llvm::ArrayRef(block.ops).drop_front(number + 1),
+                      [](const RankOp &o) { return o.role == OpRole::Norm; });
+    return last ? facts.hasExperts : facts.hasLatent;
+  }
+  if (op.role == OpRole::Activation) {
+    int maker = operand(op, 0).producer;
+    return maker >= 0 && block.ops[maker].role == OpRole::GroupedLinear;
+  }
+  return feedsLatentAttention(number);
 }
 
 /// Passes over the last op's elements where PyTorch's operations are kernels of
@@ -148,8 +189,9 @@ void BlockLowering::loss(int number) {
     f.backward.bytesWritten = 2 * logits.elements;
   }
   f.savedBytes = traits.lossBytes() * logits.elements;
-  // Gradient of the logits; eager losses hold one more 32-bit copy, and one more
-  // where the vocabulary is split (torch/distributed/tensor/parallel/loss.py).
+  // Gradient of the logits; eager losses hold one more 32-bit copy, and one
+  // more where the vocabulary is split
+  // (torch/distributed/tensor/parallel/loss.py).
   int eager = layout.tp > 1 ? 12 : 8;
   out.transientBytes += int64_t(n * (traits.fusedLoss ? 2
                                      : traits.fsdp    ? eager
@@ -187,6 +229,12 @@ void BlockLowering::attention(int number) {
   pass(number, {1, 3});
   out.ops.back().shape = op.cost.shape;
   out.ops.back().shape.k = (a.keyWidth + a.valueWidth) / 2;
+  if (!out.ops.back().selective)
+    return;
+  // Its result stays: the next product needs it and is not done again.
+  OpFeature kept;
+  kept.forwardLaunches = kept.backwardLaunches = 0;
+  carriers[number] = add(kept);
 }
 
 /// Scores pass through memory. They are kept after softmax (2 bytes), with
@@ -254,10 +302,10 @@ void BlockLowering::lowerRole(int number) {
   case OpRole::Router:
     return router(number);
   case OpRole::Norm:
-    return pass(number, {1, 2}, /*selective=*/fusedAttention);
+    return pass(number, {1, 2});
   case OpRole::Activation: {
     int n = traits.fusedElementwise ? 1 : 2;
-    return pass(number, {n, n + 1}, /*selective=*/fusedAttention);
+    return pass(number, {n, n + 1});
   }
   case OpRole::Add:
     return addition(number);

@@ -39,7 +39,11 @@ private:
   void adapter(int64_t input, int64_t output);
   void quantise(int64_t input, int64_t gradient, bool experts);
   // BlockLowering.cpp
-  void pass(int op, Launches launches, bool selective = false);
+  void pass(int op, Launches launches);
+  /// Whether the stack's selective recomputation does the op again.
+  bool redone(int op) const;
+  bool feedsLatentAttention(int op) const;
+  bool redoneModule(const RankOp &op, int number) const;
   void addition(int op);
   void gather(int op, int launches);
   void loss(int op);

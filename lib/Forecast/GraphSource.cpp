@@ -174,7 +174,8 @@ private:
            s.jointHeads == t.jointHeads && s.jointGate == t.jointGate &&
            s.fsdp == t.fsdp && s.fusedLoss == t.fusedLoss &&
            s.weighsInActivation == t.weighsInActivation &&
-           s.dropout == t.dropout &&
+           s.dropout == t.dropout && s.selective == t.selective &&
+           s.selectsOperations == t.selectsOperations &&
            a.precision.linear == b.precision.linear &&
            a.precision.frozen == b.precision.frozen;
   }

@@ -20,6 +20,9 @@ namespace tessera::forecast {
 BlockFeatures lowerToStack(const RankBlock &block, const BlockFacts &facts,
                            const Layout &layout, const FeatureQuery &query);
 
+/// The role of what a linear's result ends up in, biases, positions and norms
+/// of heads apart; View where there is no such thing.
+OpRole consumer(const RankBlock &block, int op);
 /// By op: the first product that a stack may make one with it (BlockFacts).
 std::vector<JointProduct> jointProducts(const RankBlock &block);
 

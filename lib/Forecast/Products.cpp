@@ -17,9 +17,7 @@
 using namespace tessera;
 using namespace tessera::forecast;
 
-/// The role of what a linear's result ends up in, biases, positions and norms
-/// of heads apart; View where there is no such thing.
-static OpRole consumer(const RankBlock &block, int op) {
+OpRole forecast::consumer(const RankBlock &block, int op) {
   int tensor = block.ops[op].results[0];
   for (int i = op + 1; i < int(block.ops.size()); ++i) {
     const RankOp &user = block.ops[i];
@@ -143,10 +141,7 @@ void BlockLowering::product(int number) {
     f.forward.bytesWritten -= surplus;
     f.backward.bytesRead -= 2 * surplus;
   }
-  // "Recomputation of RMSNorm and MLA up-projection": arXiv 2412.19437, section
-  // 3.2.3; Megatron-Core's recompute module "mla_up_proj".
-  f.selective = fusedAttention && op.role == OpRole::Linear &&
-                consumer(block, number) == OpRole::LatentAttention;
+  f.selective = redone(number);
   finishProduct(std::move(f), input, weights, output);
   carriers[number] = int(out.ops.size()) - 1;
   if (precision.frozen)

@@ -200,6 +200,11 @@ void RankProgram::finish() {
   }
   for (int i = 0; i < numBlocks(); ++i)
     blocks[i].facts = forecast::factsOf(evaluate(i, 1, 1));
+  bool light = llvm::any_of(blocks, [](const BlockSpec &b) {
+    return b.facts.hasExperts || b.facts.hasLatent;
+  });
+  for (BlockSpec &b : blocks)
+    b.facts.lightModules = light;
   const std::vector<RankParameter> first = evaluate(0, 1, 1).parameters;
   for (const RankParameter &p : evaluate(numBlocks() - 1, 1, 1).parameters)
     if (llvm::any_of(first, [&](const RankParameter &q) {

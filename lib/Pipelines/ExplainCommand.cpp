@@ -7,6 +7,7 @@
 #include "tessera/Hardware/Cluster.h"
 #include "tessera/Import/ModelConfig.h"
 #include "tessera/Planning/Export.h"
+#include "tessera/Planning/Framework.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -28,9 +29,18 @@ struct ExplainFlags {
 };
 } // namespace
 
+/// "Megatron-LM" of "megatron".
+static std::string titleOf(StringRef format) {
+  for (const FrameworkName &name : frameworkNames())
+    if (name.name == format)
+      return name.title.str();
+  return format.str();
+}
+
 /// Layout and, where no option says otherwise, batch and sequence length from
 /// the file of a training framework. Its notes go to the error stream.
-static Error readFrom(StringRef path, ExplainOptions &options) {
+static Error readFrom(StringRef path, const PlanInputFlags &flags,
+                      ExplainOptions &options) {
   Expected<Cluster> cluster = parseCluster(options.input.cluster);
   if (!cluster)
     return cluster.takeError();
@@ -40,6 +50,8 @@ static Error readFrom(StringRef path, ExplainOptions &options) {
   FrameworkReadOptions reading;
   reading.gpus = cluster->numGPUs();
   reading.layers = model->layers;
+  reading.experts = model->experts.has_value();
+  reading.latent = model->latent.has_value();
   Expected<FrameworkRun> run = readFrameworkFile(path, reading);
   if (!run)
     return run.takeError();
@@ -47,6 +59,17 @@ static Error readFrom(StringRef path, ExplainOptions &options) {
   if (run->layers && run->layers != model->layers)
     errs() << "note: the file is for " << run->layers
            << " layers, the model has " << model->layers << "\n";
+  if (run->hidden && run->hidden != model->hidden)
+    errs() << "note: the file is for a width of " << run->hidden
+           << ", the model has " << model->hidden << "\n";
+  if (!flags.stack.getNumOccurrences() && !run->stack.empty()) {
+    options.input.stack = run->stack;
+    bool own = run->stack == stackOfFormat(run->format);
+    options.input.stackWhy = own ? "the file is for " + titleOf(run->format)
+                                 : "the head of the file says";
+  }
+  if (!flags.precision.getNumOccurrences() && !run->precision.empty())
+    options.input.precision = run->precision;
   options.layout = withoutMootFields(run->layout, model->layers).str();
   options.layoutFile = path.str();
   if (options.input.globalBatch == 0)
@@ -74,7 +97,7 @@ int tessera::explainCommand(int argc, char **argv) {
   flags.output.read(options);
   if (!flags.from.empty()) {
     Error error = flags.layout.empty()
-                      ? readFrom(flags.from, options)
+                      ? readFrom(flags.from, flags.input, options)
                       : createStringError("give either --layout or --from");
     if (error)
       return fail(std::move(error));

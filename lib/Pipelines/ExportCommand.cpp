@@ -4,6 +4,7 @@
 #include "Flags.h"
 #include "tessera/Pipelines/Commands.h"
 
+#include "tessera/CostModel/Constants.h"
 #include "tessera/Forecast/GraphSource.h"
 #include "tessera/Hardware/Cluster.h"
 #include "tessera/Import/ModelConfig.h"
@@ -14,6 +15,7 @@
 #include "tessera/Support/File.h"
 #include "tessera/Support/Json.h"
 #include "tessera/Support/Printable.h"
+#include "tessera/Support/Suggest.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -54,13 +56,14 @@ struct ExportFlags {
                                     cl::cat(category), cl::value_desc("N"),
                                     cl::desc("For the launcher (default: "
                                              "those of --cluster, or 8)")};
-  cl::opt<std::string> stack{
-      "stack", cl::cat(category), cl::value_desc("NAME"),
-      cl::desc("Training software whose memory is counted (default: that of "
-               "the file, nemo for Megatron's)")};
   cl::opt<std::string> precision{
       "precision", cl::cat(category), cl::value_desc("bf16|fp16|fp8"),
-      cl::desc("Of the layers' products, for the memory (default: bf16)")};
+      cl::desc("Of the layers' products (default: what --from says, or "
+               "bf16)")};
+  cl::opt<std::string> stack{
+      "stack", cl::cat(category), cl::value_desc("NAME"),
+      cl::desc("What the layout was planned for, for the head of the file "
+               "(default: the framework's own stack)")};
   cl::opt<bool> json{"json", cl::cat(category),
                      cl::desc("With --to: the file and what it does not "
                               "express, as JSON")};
@@ -77,6 +80,8 @@ static Error readFrom(const ExportFlags &flags, ExportInput &input,
   options.format = flags.format;
   options.gpus = flags.gpus;
   options.layers = input.layers;
+  options.experts = input.experts;
+  options.latent = input.latent;
   Expected<FrameworkRun> run = readFrameworkFile(flags.from, options);
   if (!run)
     return run.takeError();
@@ -89,9 +94,23 @@ static Error readFrom(const ExportFlags &flags, ExportInput &input,
     input.workload.sequence = run->workload.sequence;
   if (input.layers == 0)
     input.layers = run->layers;
+  if (input.precision.empty())
+    input.precision = run->precision;
   if (flags.to.empty())
     outs() << "format: " << run->format << "\n";
   return Error::success();
+}
+
+/// --precision and --stack.
+static Error checkNames(const ExportFlags &flags) {
+  static const StringRef kPrecisions[] = {"bf16", "fp16", "fp8"};
+  StringRef precision = flags.precision;
+  if (!precision.empty() && !is_contained(kPrecisions, precision))
+    return makeError("--precision: expected bf16, fp16 or fp8, got '" +
+                     precision + "'" + didYouMean(precision, kPrecisions));
+  if (flags.stack.empty())
+    return Error::success();
+  return stackTraits(flags.stack).takeError();
 }
 
 /// Warns of a layout that cannot run, which is written all the same: the file
@@ -129,6 +148,8 @@ static void show(const ExportInput &input) {
     outs() << "global batch: " << input.workload.globalBatch << "\n";
   if (input.workload.sequence)
     outs() << "sequence: " << input.workload.sequence << "\n";
+  if (!input.precision.empty())
+    outs() << "precision: " << input.precision << "\n";
 }
 
 static json::Value fileJson(StringRef framework, const ExportedFile &file) {
@@ -156,12 +177,6 @@ int tessera::exportCommand(int argc, char **argv) {
     return fail("--json describes the file that is written; give --to");
   if (flags.to.empty() && flags.from.empty())
     return fail("give the framework (--to)");
-  for (const cl::Option *option : {static_cast<cl::Option *>(&flags.stack),
-                                   static_cast<cl::Option *>(&flags.precision)})
-    if (option->getNumOccurrences() && flags.cluster.empty())
-      return fail("--" + option->ArgStr +
-                  " needs --model and --cluster: it is the memory that depends "
-                  "on it");
   if (!flags.cluster.empty() && flags.model.empty())
     return fail("--cluster needs --model: the memory is that of a model");
   ExportInput input;
@@ -177,12 +192,20 @@ int tessera::exportCommand(int argc, char **argv) {
       return fail(cluster.takeError());
     input.gpusPerNode = cluster->gpusPerNode;
   }
+  input.precision = flags.precision;
+  if (Error error = checkNames(flags))
+    return fail(std::move(error));
+  input.stack = flags.stack;
+  ModelConfig config;
   if (!flags.model.empty()) {
-    Expected<ModelConfig> config = readModelConfig(flags.model);
-    if (!config)
-      return fail(config.takeError());
-    input.layers = config->layers;
-    input.experts = config->experts.has_value();
+    Expected<ModelConfig> read = readModelConfig(flags.model);
+    if (!read)
+      return fail(read.takeError());
+    config = std::move(*read);
+    input.model = &config;
+    input.layers = config.layers;
+    input.experts = config.experts.has_value();
+    input.latent = config.latent.has_value();
   }
   std::string format = flags.to;
   if (!flags.from.empty()) {
@@ -205,6 +228,8 @@ int tessera::exportCommand(int argc, char **argv) {
   }
   if (Error error = warn(flags, input, format))
     return fail(std::move(error));
+  if (input.precision.empty())
+    input.precision = "bf16";
   Expected<ExportedFile> file = exportLayout(flags.to, input);
   if (!file)
     return fail(file.takeError());

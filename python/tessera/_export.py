@@ -46,20 +46,25 @@ def export(
     global_batch: Optional[int] = None,
     sequence: Optional[int] = None,
     gpus_per_node: Optional[int] = None,
+    precision: Optional[str] = None,
+    stack: Optional[str] = None,
 ) -> ExportedLayout:
     """Writes a layout in the words of a training framework.
 
     `layout` is a text ("dp=8 tp=8 pp=4 mb=1 sp"), a `Candidate`, or a whole
-    `Plan`, which then also gives its best layout's batch and sequence. `to` is
+    `Plan`, which then also gives batch, sequence, precision and stack. `to` is
     "megatron", "megatron-bridge", "nemo", "torchtitan", "deepspeed", "nanotron"
     or "accelerate". `model` (as in `plan`) tells the number of layers, which
-    uneven stages need.
+    uneven stages need, and its sizes where the file states them. `precision` is
+    "bf16", "fp16" or "fp8", `stack` what the layout was planned for.
 
     Raises `TesseraError` with the tool's message.
     """
     if isinstance(layout, Plan):
         global_batch = layout.global_batch if global_batch is None else global_batch
         sequence = layout.sequence if sequence is None else sequence
+        precision = precision or layout.precision
+        stack = stack or layout.stack
         layout = layout.best
     data = call_json(
         [
@@ -71,6 +76,8 @@ def export(
                 global_batch=global_batch,
                 seq=sequence,
                 gpus_per_node=gpus_per_node,
+                precision=precision,
+                stack=stack,
                 json=True,
             ),
         ]

@@ -152,6 +152,7 @@ class Plan(Shown):
     front: Tuple[Candidate, ...] = ()
     sizes: Tuple[ClusterSize, ...] = ()
     compile_mesh: Optional[Mapping[str, int]] = None
+    precision: str = "bf16"
     not_compiled: Optional[str] = None
     stack_limits: Tuple[str, ...] = ()
     beyond_stack: Optional[BeyondStack] = None
@@ -308,6 +309,7 @@ def plan(
         parameters=data["parameters"],
         active_parameters=data["active_parameters"],
         stack=data["stack"],
+        precision=data["precision"],
         objective=data["objective"],
         ranked=tuple(map(Candidate._read, data["ranked"])),
         detail=Detail._read(data["detail"]),

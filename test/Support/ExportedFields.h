@@ -18,6 +18,8 @@ inline llvm::Expected<FrameworkRun> readExported(llvm::StringRef format,
   FrameworkReadOptions options;
   options.format = format.str();
   options.layers = input.layers;
+  options.experts = input.experts;
+  options.latent = input.latent;
   options.gpus = input.layout.numGPUs();
   // Files with fewer stages, or none, are for fewer GPUs.
   if (format == "deepspeed" || format == "accelerate" || format == "nemo")

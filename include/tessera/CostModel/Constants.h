@@ -67,6 +67,18 @@ enum class AttentionKernel : uint8_t {
   Sdpa,    ///< PyTorch's choice: FlashAttention-2, cuDNN on Blackwell
 };
 
+/// What "selective" recomputation does again where attention is fused and the
+/// stack does not choose by operation (else it is attention's core: arXiv
+/// 2205.05198).
+enum class SelectivePart : uint8_t {
+  /// Norms, activation functions, latent attention's projections up.
+  Light,
+  /// Megatron-Core's modules: core_attn where the model has nothing lighter;
+  /// layernorm, moe_act and mla_up_proj where it has experts or latent
+  /// attention.
+  Modules,
+};
+
 /// What a stack is known to do; facts from its documentation, not fitted.
 struct StackTraits {
   AttentionKernel attention = AttentionKernel::Native;
@@ -89,6 +101,7 @@ struct StackTraits {
   /// attention, of collectives and of every second product and does all else
   /// again (TorchTitan's selective activation checkpointing, "op").
   bool selectsOperations = false;
+  SelectivePart selective = SelectivePart::Light;
   bool overlapGradients = true;
   bool overlapTensorParallel = true;
   /// Parameters are sharded and gathered per block by default (FSDP).

@@ -19,6 +19,8 @@
 
 namespace tessera {
 
+struct ModelConfig;
+
 struct ExportInput {
   Layout layout;
   /// `globalBatch` and `sequence` are written; 0 leaves them out.
@@ -27,6 +29,15 @@ struct ExportInput {
   /// uneven stages or virtual stages.
   int64_t layers = 0;
   bool experts = false;
+  /// Multi-head latent attention.
+  bool latent = false;
+  /// The model, for formats that state it; null: the file has the layout alone.
+  const ModelConfig *model = nullptr;
+  /// Of the layers' products: bf16, fp16 or fp8; "": not stated.
+  std::string precision;
+  /// The software stack that the layout was planned for, stated in the head of
+  /// the file where the format is not the stack's own; "": not known.
+  std::string stack;
   /// GPUs of a node, for the launcher's options.
   int gpusPerNode = 8;
 };
@@ -44,6 +55,9 @@ struct FrameworkReadOptions {
   int64_t gpus = 0;
   /// Layers of the model where the file does not say; 0: not known.
   int64_t layers = 0;
+  /// Whether the model has experts, latent attention; they decide what light
+  /// recomputation means.
+  bool experts = false, latent = false;
 };
 
 struct FrameworkRun {
@@ -52,6 +66,12 @@ struct FrameworkRun {
   /// Only `globalBatch` and `sequence`, 0 where the file does not say.
   Workload workload;
   int64_t layers = 0; ///< as the file says, 0 where it does not
+  int64_t hidden = 0; ///< likewise: width of the residual stream
+  /// bf16, fp16 or fp8; "" where the file does not say.
+  std::string precision;
+  /// Of the stacks that the cost model knows the one that runs the file: the
+  /// format's own, or the one that the head of an exported file names.
+  std::string stack;
   /// What was assumed or could not be taken in.
   std::vector<std::string> notes;
 };

@@ -48,6 +48,15 @@ struct Framework {
   Sequence sequence = Sequence::Free; ///< under tensor parallelism
   ValueSet contexts = kAny;           ///< kinds; none: no context parallelism
 
+  // What communication may run beside the products that need it not.
+  enum class Overlap : uint8_t { Never, WithSequence, Free };
+  Overlap tensorOverlap = Overlap::Free; ///< of tensor parallelism
+  bool expertOverlap = true;             ///< of experts, by a switch
+  /// ZeRO stages whose parameters are gathered beside passes, and whether that
+  /// goes without gradients reduced beside the backward pass.
+  ValueSet parameterOverlap = kAny;
+  bool parametersAlone = true;
+
   // Pipelines.
   bool stages = true;
   bool virtualStages = true;
@@ -93,12 +102,17 @@ struct FrameworkModel {
   bool experts = false;
 };
 
+/// Modules of Megatron-Core that its selective recomputation does again, for
+/// what the model is made of: "core_attn", or the light ones of experts and
+/// latent attention. The cost model's lowering recomputes exactly these
+/// (SelectivePart::Modules).
+std::vector<llvm::StringRef> selectiveModules(bool experts, bool latent);
+
 /// Of a software stack (stackNames) or an export format (frameworkNames); null
 /// where no limits are known.
 const Framework *frameworkOfStack(llvm::StringRef stack);
 const Framework *frameworkOfFormat(llvm::StringRef format);
-/// The software stack that a layout in that format is judged with where nobody
-/// names one.
+/// The stack that runs the files of an export format.
 llvm::StringRef stackOfFormat(llvm::StringRef format);
 /// What `tessera compile` builds.
 const Framework &tesseraFramework();
@@ -122,6 +136,7 @@ enum class LayoutPart : uint8_t {
   Sharding, ///< zero, shard
   Dispatcher,
   Recompute, ///< and recompute-layers
+  Overlap,   ///< the switches
   All,
 };
 
@@ -138,6 +153,10 @@ std::vector<Obstacle> obstaclesOf(const Framework &framework,
 Layout nearestRunning(const Framework &framework, const Layout &layout,
                       const FrameworkModel &model,
                       LayoutPart part = LayoutPart::All);
+
+/// Stacks of today's frameworks that run the layout as it is, by name.
+std::vector<std::string> stacksRunning(const Layout &layout,
+                                       const FrameworkModel &model);
 
 /// Why `field` of the layout cannot be as it is, or cannot because of another
 /// one (no virtual stages without stages); "" where nothing stands in the way.

@@ -26,6 +26,9 @@ struct PlanInput {
   int64_t globalBatch = 0;        ///< sequences; 0: about 4M tokens
   std::string precision = "bf16"; ///< bf16 or fp8 (the layers' products)
   std::string stack = "nemo";
+  /// Why it is that stack where nobody named it: "train.sh is a file of
+  /// Megatron-LM".
+  std::string stackWhy;
   /// Fixed choices: "tp=8,pp=4".
   std::string fixed;
   std::string memory; ///< limit for each GPU; "": what the chip has

@@ -125,7 +125,7 @@ Expected<RankMemory> tessera::rankMemory(const PlanInput &input, StringRef text,
     return atFlag("--layout", given.takeError());
   if (Error e = p.verify(*given))
     return makeError("--layout is not legal: " + toString(std::move(e)));
-  Layout layout = withStackSwitches(*given, p.model.traits);
+  Layout layout = p.withSwitches(*given);
   RankMemory memory;
   memory.layout = layout.str();
   memory.limit =

@@ -30,7 +30,8 @@ static void write(const ExportInput &input, Settings &out) {
   bool fsdp = l.zeroStage > 0 || l.tp > 1 || l.cp > 1;
   put(out, "compute_environment", "LOCAL_MACHINE");
   put(out, "distributed_type", fsdp ? "FSDP" : gpus > 1 ? "MULTI_GPU" : "NO");
-  put(out, "mixed_precision", "bf16");
+  put(out, "mixed_precision",
+      input.precision.empty() ? "bf16" : input.precision);
   put(out, "num_machines", gpus / perNode);
   put(out, "num_processes", gpus);
   if (!fsdp)
@@ -105,6 +106,10 @@ static void read(SettingsReader &r, const FrameworkReadOptions &options,
   l.sequenceParallel = false;
   l.overlapTensorParallel = false;
   static constexpr StringLiteral kTypes[] = {"NO", "MULTI_GPU", "FSDP"};
+  static constexpr StringLiteral kFormats[] = {"no", "bf16", "fp16", "fp8"};
+  size_t format = r.choice("mixed_precision", kFormats).value_or(0);
+  if (format > 0)
+    run.precision = kFormats[format].str();
   size_t type = r.choice("distributed_type", kTypes).value_or(0);
   if (type == 2)
     readFsdp(r, run);
@@ -148,5 +153,13 @@ static StringRef whyNot(StringRef field, const Layout &l) {
 }
 
 const Format exports::kAccelerate = {
-    "accelerate", "Accelerate (FSDP)", "fsdp.yaml", Syntax::Yaml, write,
-    read,         recognises,          whyNot};
+    "accelerate",
+    "Accelerate (FSDP)",
+    "fsdp.yaml",
+    Syntax::Yaml,
+    write,
+    read,
+    recognises,
+    whyNot,
+    "the training code with the model, its data, batch sizes and the "
+    "optimizer"};

@@ -220,13 +220,18 @@ std::string exports::writeArguments(ArrayRef<Setting> settings,
     os << " --" << s.key;
     if (s.value.getAsBoolean())
       return;
-    if (auto value = s.value.getAsString())
+    auto one = [&](const json::Value &v) {
+      std::string word = shown(v);
       os << " "
-         << (value->find_first_of("|()*") == StringRef::npos
-                 ? value->str()
-                 : "'" + value->str() + "'");
+         << (StringRef(word).find_first_of("|()* ") == StringRef::npos
+                 ? word
+                 : "'" + word + "'");
+    };
+    if (const json::Array *list = s.value.getAsArray())
+      for (const json::Value &v : *list)
+        one(v);
     else
-      os << " " << s.value;
+      one(s.value);
   };
   os << "torchrun";
   for (const Setting &s : settings)

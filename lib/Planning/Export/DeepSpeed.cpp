@@ -28,7 +28,7 @@ static void write(const ExportInput &input, Settings &out) {
   put(out, "train_micro_batch_size_per_gpu", l.microBatch);
   if (global > 0)
     put(out, "gradient_accumulation_steps", global / (l.microBatch * l.dp));
-  put(out, "bf16.enabled", true);
+  put(out, input.precision == "fp16" ? "fp16.enabled" : "bf16.enabled", true);
   put(out, "zero_optimization.stage", l.zeroStage);
   put(out, "zero_optimization.overlap_comm",
       l.dp * l.cp > 1 && l.overlapGradients);
@@ -79,6 +79,9 @@ static void read(SettingsReader &r, const FrameworkReadOptions &options,
   l.contextKind = ContextKind::Ulysses;
   l.overlapTensorParallel = false;
   readZero(r, run);
+  run.precision = r.flag("bf16.enabled").value_or(false)   ? "bf16"
+                  : r.flag("fp16.enabled").value_or(false) ? "fp16"
+                                                           : "";
   auto global = r.integer("train_batch_size");
   auto micro = r.integer("train_micro_batch_size_per_gpu");
   auto steps = r.integer("gradient_accumulation_steps");
@@ -124,12 +127,9 @@ static void read(SettingsReader &r, const FrameworkReadOptions &options,
             "zero_optimization.stage3_param_persistence_threshold",
             "zero_optimization.stage3_gather_16bit_weights_on_model_save",
             "zero_optimization.stage3_gather_fp16_weights_on_model_save",
-            "zero_optimization.cpu_offload",
             "zero_optimization.elastic_checkpoint",
             "zero_optimization.ignore_unused_parameters",
             "zero_optimization.use_multi_rank_bucket_allreduce",
-            "zero_optimization.zero_quantized_weights",
-            "zero_optimization.zero_quantized_gradients",
             "zero_optimization.mics_hierarchical_params_gather",
             "zero_optimization.memory_efficient_linear",
             "zero_optimization.log_trace_cache_warnings"});
@@ -162,6 +162,7 @@ static StringRef whyNot(StringRef field, const Layout &l) {
   return "";
 }
 
-const Format exports::kDeepSpeed = {"deepspeed",  "DeepSpeed", "ds_config.json",
-                                    Syntax::Json, write,       read,
-                                    recognises,   whyNot};
+const Format exports::kDeepSpeed = {
+    "deepspeed",  "DeepSpeed", "ds_config.json",
+    Syntax::Json, write,       read,
+    recognises,   whyNot,      "the model, its data and the optimizer"};

@@ -68,7 +68,7 @@ SmallVector<int, 8> exports::frontLoadedChunks(int64_t layers, int64_t chunks) {
 SmallVector<int, 8> exports::unevenChunks(const ExportInput &input) {
   const Layout &l = input.layout;
   int64_t chunks = product({l.pp, l.vpp});
-  if (!l.chunkLayers.empty() || l.pp == 1 || input.layers < chunks ||
+  if (!l.chunkLayers.empty() || l.pp == 1 || input.layers == 0 ||
       input.layers % chunks == 0)
     return l.chunkLayers;
   return evenChunks(static_cast<int>(input.layers), static_cast<int>(chunks));
@@ -217,7 +217,10 @@ static Expected<FrameworkRun> readAs(const Format &format,
   run.format = format.name.str();
   run.workload.globalBatch = 0;
   run.workload.sequence = 0;
+  run.stack = stackOfFormat(format.name).str();
   format.read(reader, options, run);
+  if (!reader.failed())
+    noteRest(format, reader, run);
   if (Error error = reader.takeError())
     return std::move(error);
   if (Error error = run.layout.check())
@@ -276,6 +279,23 @@ static Expected<FrameworkRun> readText(StringRef text, StringRef where,
                    join(names, ", ") + ")");
 }
 
+/// In the head of a file that was planned for another stack than its format's.
+static constexpr StringLiteral kPlannedFor = "planned for: --stack ";
+
+/// The stack that a comment of the file names.
+static StringRef plannedFor(StringRef text) {
+  size_t at = text.find(kPlannedFor);
+  if (at == StringRef::npos)
+    return "";
+  StringRef line = text.take_front(at);
+  line = line.substr(line.rfind('\n') + 1);
+  return line.trim() == "#"
+             ? text.drop_front(at + kPlannedFor.size()).take_until([](char c) {
+                 return c == '\n' || c == '\r' || c == ' ';
+               })
+             : "";
+}
+
 Expected<FrameworkRun>
 tessera::readFrameworkText(StringRef text, StringRef where,
                            const FrameworkReadOptions &options) {
@@ -283,6 +303,8 @@ tessera::readFrameworkText(StringRef text, StringRef where,
   // Messages quote the file, whatever stands in it.
   if (!run)
     return makeError(printableMessage(toString(run.takeError())));
+  if (StringRef stack = plannedFor(text); frameworkOfStack(stack))
+    run->stack = stack.str();
   return run;
 }
 
@@ -308,10 +330,12 @@ static Error checkInput(const ExportInput &input) {
     return makeError("the global batch must be a multiple of dp*mb = " +
                      Twine(each) + ", got " + Twine(global));
   int64_t chunks = int64_t(l.pp) * l.vpp;
-  if (input.layers > 0 && chunks > input.layers)
+  // The first chunk may hold the embedding alone, the last one the head.
+  if (input.layers > 0 && chunks > input.layers + 2)
     return makeError("layout: pp*vpp = " + Twine(chunks) +
                      " chunks, but the model has " + Twine(input.layers) +
-                     " layers; each chunk needs one");
+                     " layers; each chunk but the first and the last needs "
+                     "one");
   int64_t layers =
       std::accumulate(l.chunkLayers.begin(), l.chunkLayers.end(), int64_t(0));
   if (!l.chunkLayers.empty() && input.layers > 0 && layers != input.layers)
@@ -352,6 +376,9 @@ static std::vector<std::string> losses(const Format &format,
     lose("global batch", number(a.globalBatch), number(b.globalBatch));
   if (a.sequence > 0 && a.sequence != b.sequence)
     lose("sequence length", number(a.sequence), number(b.sequence));
+  if (!input.precision.empty() && input.precision != run.precision)
+    lose("precision", input.precision,
+         run.precision.empty() ? "what the training code says" : run.precision);
   return out;
 }
 
@@ -376,6 +403,8 @@ Expected<ExportedFile> tessera::exportLayout(StringRef name,
   FrameworkReadOptions options;
   options.format = name.str();
   options.layers = input.layers;
+  options.experts = input.experts;
+  options.latent = input.latent;
   // Only where the file cannot say; a number of its own is left to it.
   Expected<FrameworkRun> run =
       readFrameworkText(bare, (*format)->fileName, options);
@@ -389,6 +418,11 @@ Expected<ExportedFile> tessera::exportLayout(StringRef name,
   ExportedFile file;
   file.notExpressed = losses(**format, framework, input, *run);
   std::vector<std::string> comments = {"layout: " + input.layout.str()};
+  // Of two stacks with files of one format the one is named.
+  const Framework *planned = frameworkOfStack(input.stack);
+  if (planned && planned->format == name && input.stack != stackOfFormat(name))
+    comments.push_back((kPlannedFor + input.stack).str());
+  comments.push_back(("to add: " + (*format)->toAdd).str());
   for (const std::string &loss : file.notExpressed)
     comments.push_back("not expressed: " + loss);
   file.text = writeSettings((*format)->syntax, settings, comments);

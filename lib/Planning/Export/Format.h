@@ -21,7 +21,20 @@ struct Format {
   /// Why the file cannot say a field (by the names of fieldTexts) that the
   /// framework can run; "" for "there is no setting for it".
   llvm::StringRef (*whyNot)(llvm::StringRef field, const Layout &layout);
+  /// What a run needs beside the file.
+  llvm::StringLiteral toAdd;
 };
+
+/// Notes on what a file sets and no plan is made with: what is known to change
+/// time or memory by name, what is not known together. Settings known to change
+/// neither are passed over.
+void noteRest(const Format &format, const SettingsReader &reader,
+              FrameworkRun &run);
+
+/// The options of Megatron-LM for a model's sizes, by their names with
+/// underscores; `unsaid` gets what there is no option for.
+Settings megatronModel(const ModelConfig &model,
+                       std::vector<std::string> &unsaid);
 
 extern const Format kMegatron, kMegatronBridge, kNemo, kTorchTitan, kDeepSpeed,
     kNanotron, kAccelerate;

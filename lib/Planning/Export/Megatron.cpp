@@ -21,6 +21,8 @@
 //===----------------------------------------------------------------------===//
 #include "Format.h"
 
+#include "tessera/Planning/Framework.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;
@@ -98,6 +100,42 @@ static void writeSharding(const Layout &l, const Place &place, Writer &w) {
          gradients && l.zeroStage >= 1 && l.overlapParameters);
 }
 
+/// Megatron-Bridge names a recipe of mixed precision
+/// (training/mixed_precision.py).
+static void writePrecision(StringRef precision, const Place &place, Writer &w) {
+  if (precision.empty())
+    return;
+  bool fp8 = precision == "fp8";
+  if (place.bridge)
+    return w.at("mixed_precision", fp8 ? "bf16_with_fp8_delayed_scaling_mixed"
+                                   : precision == "fp16" ? "fp16_mixed"
+                                                         : "bf16_mixed");
+  w.flag(precision == "fp16" ? "fp16" : "bf16", true);
+  if (fp8)
+    w.value("fp8_format", "hybrid");
+}
+
+static void readPrecision(SettingsReader &r, const Place &place,
+                          FrameworkRun &run) {
+  if (place.bridge) {
+    StringRef recipe = "mixed_precision";
+    std::string text = r.text(recipe).value_or("");
+    std::string format = r.text("mixed_precision.fp8").value_or("");
+    StringRef t = text;
+    run.precision = !format.empty() || t.contains("fp8") ? "fp8"
+                    : t.starts_with("fp16")              ? "fp16"
+                    : t.starts_with("bf16")              ? "bf16"
+                                                         : "";
+    return;
+  }
+  bool fp16 = r.flag("fp16").value_or(false);
+  bool bf16 = r.flag("bf16").value_or(false);
+  run.precision = r.text("fp8-format") ? "fp8"
+                  : bf16               ? "bf16"
+                  : fp16               ? "fp16"
+                                       : "";
+}
+
 static void writeMegatronCore(const ExportInput &input, const Place &place,
                               Settings &out) {
   const Layout &l = input.layout;
@@ -139,6 +177,12 @@ static void writeMegatronCore(const ExportInput &input, const Place &place,
     w.value("recompute_granularity", nameOf(l.recompute));
   else if (place.bridge)
     w.value("recompute_granularity", nullptr);
+  if (l.recompute == RecomputeKind::Selective) {
+    json::Array modules;
+    for (StringRef module : selectiveModules(input.experts, input.latent))
+      modules.push_back(module);
+    w.value("recompute_modules", std::move(modules));
+  }
   if (l.recompute == RecomputeKind::Full) {
     bool some = l.recomputeLayers > 0; // the first of each (virtual) stage
     w.value("recompute_method", some ? "block" : "uniform");
@@ -147,8 +191,7 @@ static void writeMegatronCore(const ExportInput &input, const Place &place,
   if (place.bridge) // optional fields name their class
     w.at("comm_overlap._target_",
          "megatron.bridge.training.comm_overlap.CommOverlapConfig");
-  w.flag("tp_comm_overlap",
-         l.tp > 1 && l.sequenceParallel && l.overlapTensorParallel);
+  w.flag("tp_comm_overlap", l.tp > 1 && l.overlapTensorParallel);
   w.flag("overlap_moe_expert_parallel_comm", l.ep > 1 && l.overlapExperts);
   if (place.bridge)
     w.value("overlap_p2p_comm", l.overlapPipeline);
@@ -159,6 +202,7 @@ static void writeMegatronCore(const ExportInput &input, const Place &place,
     w.value("global_batch_size", input.workload.globalBatch);
   if (input.workload.sequence > 0)
     w.value("seq_length", input.workload.sequence);
+  writePrecision(input.precision, place, w);
 }
 
 /// Stages: virtual stages and how many layers each has.
@@ -279,11 +323,70 @@ static void readSharding(SettingsReader &r, const Place &place, Layout &l) {
   l.zeroStage = torchFsdp ? 3
                 : fsdp    ? static_cast<int>(strategy.value_or(0))
                           : static_cast<int>(optimizer);
-  l.overlapGradients = r.flag(key("overlap_grad_reduce")).value_or(torchFsdp);
-  l.overlapParameters = r.flag(key("overlap_param_gather")).value_or(torchFsdp);
+  // Megatron-Bridge says it in two places.
+  auto overlap = [&](StringRef option) {
+    auto also =
+        place.bridge ? r.flag(("comm_overlap." + option).str()) : std::nullopt;
+    return r.flag(key(option)).value_or(also.value_or(torchFsdp));
+  };
+  l.overlapGradients = overlap("overlap_grad_reduce");
+  l.overlapParameters = overlap("overlap_param_gather");
+}
+
+/// "selective" recomputes modules, core_attn where none are named. It is read
+/// as those that the model's are (selectiveModules); what differs is said.
+static void readModules(SettingsReader &r, const Place &place,
+                        const FrameworkReadOptions &options,
+                        FrameworkRun &run) {
+  std::string key = place.key("recompute_modules");
+  std::vector<std::string> asked = r.texts(key);
+  if (run.layout.recompute != RecomputeKind::Selective || r.failed())
+    return;
+  if (asked.empty())
+    asked = {"core_attn"};
+  static constexpr StringLiteral kModules[] = {
+      "core_attn", "mlp",         "moe",           "layernorm",
+      "moe_act",   "mla_up_proj", "shared_experts"};
+  for (const std::string &name : asked)
+    if (!is_contained(kModules, StringRef(name)))
+      return r.fail(key, "has '" + name +
+                             "', which is no module that is recomputed; they "
+                             "are core_attn, layernorm, moe_act, "
+                             "mla_up_proj, mlp, moe and "
+                             "shared_experts");
+  bool latent = options.latent || is_contained(asked, "mla_up_proj") ||
+                r.flag(place.key("multi_latent_attention")).value_or(false);
+  bool experts =
+      options.experts || run.layout.ep > 1 || is_contained(asked, "moe_act") ||
+      r.integer(place.key(place.bridge ? "num_moe_experts" : "num_experts"))
+          .has_value();
+  std::vector<StringRef> meant = selectiveModules(experts, latent);
+  bool some = any_of(
+      asked, [&](const std::string &m) { return is_contained(meant, m); });
+  auto reason = [&](StringRef m) -> StringRef {
+    if (m == "core_attn")
+      return "with fused attention it frees next to nothing";
+    if (!experts && m == "layernorm")
+      return "in dense layers the norms are parts of the products, and it "
+             "frees nothing";
+    return "what it frees is planned as kept, and its time is left out";
+  };
+  for (const std::string &m : asked)
+    if (!is_contained(meant, m))
+      run.notes.push_back("the recompute module " + m +
+                          " is not modelled: " + reason(m).str());
+  for (StringRef m : meant)
+    if (some && !is_contained(asked, m.str()))
+      run.notes.push_back(("the recompute module " + m +
+                           " is not in the file and planned as if it were: "
+                           "selective recomputation is one choice")
+                              .str());
+  if (!some)
+    run.layout.recompute = RecomputeKind::None;
 }
 
 static void readRecompute(SettingsReader &r, const Place &place,
+                          const FrameworkReadOptions &options,
                           FrameworkRun &run) {
   static constexpr StringLiteral kGranularities[] = {"selective", "full"};
   static constexpr StringLiteral kMethods[] = {"uniform", "block"};
@@ -299,6 +402,7 @@ static void readRecompute(SettingsReader &r, const Place &place,
   else if (short_form)
     run.layout.recompute = RecomputeKind::Selective;
   applyMethod(method && kMethods[*method] == "block", layers, run);
+  readModules(r, place, options, run);
 }
 
 static void readContextKind(SettingsReader &r, const Place &place,
@@ -365,7 +469,9 @@ static void readMegatronCore(SettingsReader &r, const Place &place,
                  : *dispatcher == 3              ? DispatcherKind::Fused
                                                  : DispatcherKind::AllToAll;
   readSharding(r, place, l);
-  readRecompute(r, place, run);
+  readRecompute(r, place, options, run);
+  readPrecision(r, place, run);
+  run.hidden = r.integer(key("hidden_size")).value_or(0);
   l.overlapTensorParallel = r.flag(key("tp_comm_overlap")).value_or(false);
   l.overlapExperts =
       r.flag(key("overlap_moe_expert_parallel_comm")).value_or(false);
@@ -393,15 +499,7 @@ static void readMegatronCore(SettingsReader &r, const Place &place,
     l.schedule = ScheduleKind::Interleaved;
 }
 
-static StringRef whyNot(StringRef field, const Layout &l) {
-  if (field == "tp-overlap" && !l.sequenceParallel)
-    return "Megatron-Core overlaps tensor parallelism only with sequence "
-           "parallelism";
-  if (field == "param-overlap" && !l.overlapGradients)
-    return "Megatron-Core overlaps the parameters' gathering only together "
-           "with the gradients' reduction";
-  return "";
-}
+static StringRef whyNot(StringRef, const Layout &) { return ""; }
 
 //===----------------------------------------------------------------------===//
 // Megatron-LM
@@ -414,9 +512,15 @@ static void writeMegatron(const ExportInput &input, Settings &out) {
     --perNode;
   put(out, "nnodes", gpus / perNode);
   put(out, "nproc-per-node", perNode);
-  writeMegatronCore(input, Place(false), out);
+  Place place(false);
+  writeMegatronCore(input, place, out);
   if (input.layers > 0)
     put(out, "num-layers", input.layers);
+  if (!input.model)
+    return;
+  std::vector<std::string> unsaid;
+  for (Setting &s : megatronModel(*input.model, unsaid))
+    put(out, place.key(s.key), std::move(s.value));
 }
 
 static void readMegatron(SettingsReader &r, const FrameworkReadOptions &options,
@@ -429,10 +533,6 @@ static void readMegatron(SettingsReader &r, const FrameworkReadOptions &options,
   }
   r.ignore({"nnodes", "nproc-per-node"});
   readMegatronCore(r, Place(false), options, gpus, run);
-  r.ignore({"encoder-tensor-model-parallel-size",
-            "encoder-pipeline-model-parallel-size", "recompute-modules",
-            "moe-layer-recompute", "overlap-p2p-communication-warmup-flush",
-            "overlap-param-gather-with-optimizer-step"});
   r.checkNearMisses();
 }
 
@@ -444,8 +544,16 @@ static bool isMegatron(ArrayRef<Setting> settings) {
 }
 
 const Format exports::kMegatron = {
-    "megatron",    "Megatron-LM", "train.sh", Syntax::Arguments,
-    writeMegatron, readMegatron,  isMegatron, whyNot};
+    "megatron",
+    "Megatron-LM",
+    "train.sh",
+    Syntax::Arguments,
+    writeMegatron,
+    readMegatron,
+    isMegatron,
+    whyNot,
+    "data and tokenizer, learning rate, checkpoints, and the model's sizes "
+    "where they do not stand below"};
 
 //===----------------------------------------------------------------------===//
 // Megatron-Bridge
@@ -470,5 +578,13 @@ static bool isBridge(ArrayRef<Setting> settings) {
 }
 
 const Format exports::kMegatronBridge = {
-    "megatron-bridge", "Megatron-Bridge", "overrides.yaml", Syntax::Yaml,
-    writeBridge,       readBridge,        isBridge,         whyNot};
+    "megatron-bridge",
+    "Megatron-Bridge",
+    "overrides.yaml",
+    Syntax::Yaml,
+    writeBridge,
+    readBridge,
+    isBridge,
+    whyNot,
+    "the recipe that these override: it has the model, its data and the "
+    "optimizer"};

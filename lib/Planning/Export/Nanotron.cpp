@@ -28,6 +28,7 @@ static void write(const ExportInput &input, Settings &out) {
   set("tp_mode", l.sequenceParallel ? "REDUCE_SCATTER" : "ALL_REDUCE");
   set("tp_linear_async_communication", l.tp > 1 && l.overlapTensorParallel);
   set("recompute_layer", l.recompute == RecomputeKind::Full);
+  put(out, "model.dtype", input.precision == "fp16" ? "float16" : "bfloat16");
   put(out, "optimizer.zero_stage", l.zeroStage);
   put(out, "tokens.micro_batch_size", l.microBatch);
   if (input.workload.globalBatch > 0)
@@ -74,6 +75,9 @@ static void read(SettingsReader &r, const FrameworkReadOptions &options,
     return r.fail("optimizer.zero_stage",
                   "must be 0 or 1, got " + Twine(stage));
   l.zeroStage = static_cast<int>(stage);
+  std::string type = r.text("model.dtype").value_or("");
+  run.precision = type == "bfloat16" ? "bf16" : type == "float16" ? "fp16" : "";
+  run.hidden = r.integer("model.model_config.hidden_size").value_or(0);
   l.microBatch = r.integer("tokens.micro_batch_size").value_or(1);
   int64_t steps =
       r.integer("tokens.batch_accumulation_per_replica").value_or(0);
@@ -92,6 +96,13 @@ static bool recognises(ArrayRef<Setting> settings) {
 
 static StringRef whyNot(StringRef, const Layout &) { return ""; }
 
-const Format exports::kNanotron = {"nanotron",   "nanotron", "config.yaml",
-                                   Syntax::Yaml, write,      read,
-                                   recognises,   whyNot};
+const Format exports::kNanotron = {"nanotron",
+                                   "nanotron",
+                                   "config.yaml",
+                                   Syntax::Yaml,
+                                   write,
+                                   read,
+                                   recognises,
+                                   whyNot,
+                                   "the model's sizes (model.model_config), "
+                                   "its data and tokenizer, the optimizer"};

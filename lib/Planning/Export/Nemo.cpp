@@ -26,7 +26,12 @@ static void write(const ExportInput &input, Settings &out) {
   };
   put(out, "trainer.num_nodes", gpus / perNode);
   put(out, "trainer.devices", perNode);
-  put(out, "trainer.precision", "bf16");
+  put(out, "trainer.precision",
+      input.precision == "fp16" ? "16-mixed" : "bf16");
+  if (input.precision == "fp8") {
+    model("fp8", true);
+    model("fp8_hybrid", true);
+  }
   model("micro_batch_size", l.microBatch);
   if (input.workload.globalBatch > 0)
     model("global_batch_size", input.workload.globalBatch);
@@ -60,8 +65,7 @@ static void write(const ExportInput &input, Settings &out) {
   model("fsdp", fsdp);
   if (fsdp)
     model("fsdp_sharding_strategy", l.zeroStage == 3 ? "full" : "grad");
-  model("ub_tp_comm_overlap",
-        l.tp > 1 && l.sequenceParallel && l.overlapTensorParallel);
+  model("ub_tp_comm_overlap", l.tp > 1 && l.overlapTensorParallel);
   model("overlap_p2p_comm", l.overlapPipeline);
   bool optimizer = l.zeroStage >= 1 && !fsdp;
   model("optim.name", optimizer ? "distributed_fused_adam" : "fused_adam");
@@ -129,6 +133,22 @@ static void read(SettingsReader &r, const FrameworkReadOptions &options,
   l.etp = experts ? l.tp : 1;
   l.dispatcher = DispatcherKind::AllGather; // Megatron-Core's default
   readRecompute(r, run);
+  // It is attention's core, and no other module.
+  if (run.layout.recompute == RecomputeKind::Selective &&
+      (options.experts || experts)) {
+    run.layout.recompute = RecomputeKind::None;
+    run.notes.push_back("recomputing attention's core is not modelled beside "
+                        "experts: with fused attention it frees next to "
+                        "nothing");
+  }
+  std::string precision;
+  if (const Setting *stated = r.raw("trainer.precision"))
+    precision = shown(stated->value);
+  run.precision = r.flag("model.fp8").value_or(false)        ? "fp8"
+                  : StringRef(precision).starts_with("bf16") ? "bf16"
+                  : StringRef(precision).starts_with("16")   ? "fp16"
+                                                             : "";
+  run.hidden = r.integer("model.hidden_size").value_or(0);
   readSharding(r, run);
   l.overlapTensorParallel = r.flag("model.ub_tp_comm_overlap").value_or(false);
   l.overlapPipeline = r.flag("model.overlap_p2p_comm").value_or(false);
@@ -152,11 +172,11 @@ static bool recognises(ArrayRef<Setting> settings) {
          findSetting(settings, "model.tensor_model_parallel_size");
 }
 
-static StringRef whyNot(StringRef field, const Layout &l) {
+static StringRef whyNot(StringRef field, const Layout &) {
   if (field == "ep" || field == "etp")
     return "NeMo splits experts over the tensor-parallel ranks";
-  if (field == "tp-overlap" && !l.sequenceParallel)
-    return "NeMo overlaps tensor parallelism only with sequence parallelism";
+  if (field == "recompute")
+    return "NeMo 1.x recomputes attention's core or whole layers";
   return "";
 }
 
@@ -167,4 +187,6 @@ const Format exports::kNemo = {"nemo",
                                write,
                                read,
                                recognises,
-                               whyNot};
+                               whyNot,
+                               "the model's sizes, its data and tokenizer, the "
+                               "optimizer's rates and the checkpoints"};

@@ -16,14 +16,25 @@ using namespace tessera;
 using namespace tessera::exports;
 
 std::string exports::pipelineLayoutText(ArrayRef<int> chunks) {
+  auto layers = [](int n) {
+    return n == 0   ? std::string()
+           : n == 1 ? std::string("t")
+                    : "t*" + std::to_string(n);
+  };
   std::string text = "E";
-  for (size_t i = 0; i < chunks.size(); ++i) {
-    if (i)
-      text += "|";
-    if (chunks[i] > 0)
-      text += "t";
-    if (chunks[i] > 1)
-      text += "*" + std::to_string(chunks[i]);
+  for (size_t i = 0; i < chunks.size();) {
+    // A bracket for what repeats between the ends.
+    size_t end = i + 1;
+    while (i > 0 && end + 1 < chunks.size() && chunks[end] == chunks[i])
+      ++end;
+    std::string one = layers(chunks[i]);
+    if (end - i > 2) {
+      text += "(" + one + "|)*" + std::to_string(end - i);
+    } else {
+      end = i + 1;
+      text += one + (end < chunks.size() ? "|" : "");
+    }
+    i = end;
   }
   return text + "L";
 }

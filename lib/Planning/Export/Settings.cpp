@@ -136,6 +136,7 @@ void SettingsReader::raise(const Twine &message) {
 
 const Setting *SettingsReader::raw(StringRef key) {
   known.insert(key.str());
+  asked.insert(key.str());
   const Setting *setting = findSetting(settings, key);
   // "auto" is how DeepSpeed's files leave a number to the Trainer.
   bool absent = hasFailed || !setting || setting->value.getAsNull() ||
@@ -148,8 +149,28 @@ void SettingsReader::ignore(ArrayRef<StringLiteral> keys) {
     known.insert(key.str());
 }
 
-/// The value as a message shows it.
-static std::string shown(const json::Value &value) {
+std::vector<std::string> SettingsReader::texts(StringRef key) {
+  const Setting *setting = raw(key);
+  if (!setting)
+    return {};
+  const json::Array *list = setting->value.getAsArray();
+  if (!list)
+    return {shown(setting->value)};
+  std::vector<std::string> out;
+  for (const json::Value &value : *list)
+    out.push_back(shown(value));
+  return out;
+}
+
+std::vector<const Setting *> SettingsReader::unread() const {
+  std::vector<const Setting *> out;
+  for (const Setting &s : settings)
+    if (!asked.count(s.key))
+      out.push_back(&s);
+  return out;
+}
+
+std::string exports::shown(const json::Value &value) {
   std::string text;
   raw_string_ostream(text) << value;
   return StringRef(text).trim('"').str();

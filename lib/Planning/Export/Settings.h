@@ -52,6 +52,9 @@ std::string writeToml(llvm::ArrayRef<Setting>,
                       llvm::ArrayRef<std::string> comments);
 std::string writeJson(llvm::ArrayRef<Setting>);
 
+/// The value as a message shows it.
+std::string shown(const llvm::json::Value &value);
+
 const Setting *findSetting(llvm::ArrayRef<Setting> settings,
                            llvm::StringRef key);
 /// Whether some key is `section` or lies in it.
@@ -81,6 +84,10 @@ public:
   std::optional<std::string> text(llvm::StringRef key);
   /// The value as it stands, or null.
   const Setting *raw(llvm::StringRef key);
+  /// The texts of a list, or the one text.
+  std::vector<std::string> texts(llvm::StringRef key);
+  /// Settings that nobody has asked for; those that are ignored are among them.
+  std::vector<const Setting *> unread() const;
   /// Marks keys as known although nothing is made of them.
   void ignore(llvm::ArrayRef<llvm::StringLiteral> keys);
 
@@ -105,7 +112,7 @@ private:
 
   llvm::ArrayRef<Setting> settings;
   std::string where;
-  std::set<std::string> known;
+  std::set<std::string> known, asked;
   llvm::Error error = llvm::Error::success();
   bool hasFailed = false;
 };

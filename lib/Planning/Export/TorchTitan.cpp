@@ -1,7 +1,8 @@
 //===- TorchTitan.cpp - TorchTitan's TOML ---------------------------------===//
 //
 // pytorch/torchtitan, torchtitan/config/job_config.py (0.1 and 0.2, commit
-// 6404b932): [parallelism], [training], [activation_checkpoint]. FSDP shards
+// 6404b932): [parallelism], [training], [activation_checkpoint], [compile]
+// (enable, components), [model] (name, flavor, converters). FSDP shards
 // over data_parallel_shard_degree times the context parallel ranks;
 // fsdp_reshard_after_forward "never" keeps gathered parameters (ZeRO-2),
 // "always" drops them (ZeRO-3), "default" drops them without a pipeline. With a
@@ -16,6 +17,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Format.h"
+#include "tessera/Import/ModelConfig.h"
 #include "tessera/Planning/Framework.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -135,6 +137,33 @@ static void readRecompute(SettingsReader &r, int64_t layers,
                         " layers of each chunk, the shorter ones have fewer");
 }
 
+namespace {
+/// What TorchTitan calls a model (torchtitan/models/*/__init__.py).
+struct Flavor {
+  StringLiteral name, flavor;
+  int64_t hidden, layers, heads, vocab;
+};
+} // namespace
+static constexpr Flavor kFlavors[] = {
+    {"llama3", "8B", 4096, 32, 32, 128256},
+    {"llama3", "70B", 8192, 80, 64, 128256},
+    {"llama3", "405B", 16384, 126, 128, 128256},
+    {"deepseek_v3", "671B", 7168, 61, 128, 129280},
+    {"qwen3", "8B", 4096, 36, 32, 151936},
+    {"qwen3", "14B", 5120, 40, 40, 151936},
+    {"qwen3", "32B", 5120, 64, 64, 151936}};
+
+static void writeModel(const ModelConfig &m, bool fp8, Settings &out) {
+  for (const Flavor &f : kFlavors)
+    if (f.hidden == m.hidden && f.layers == m.layers && f.heads == m.heads &&
+        f.vocab == m.vocab) {
+      put(out, "model.name", f.name);
+      put(out, "model.flavor", f.flavor);
+    }
+  if (fp8)
+    put(out, "model.converters", json::Array{"float8"});
+}
+
 static void write(const ExportInput &input, Settings &out) {
   const Layout &l = input.layout;
   auto set = [&](StringRef key, json::Value value) {
@@ -149,7 +178,13 @@ static void write(const ExportInput &input, Settings &out) {
     put(out, "training.global_batch_size", input.workload.globalBatch);
   if (input.workload.sequence > 0)
     put(out, "training.seq_len", input.workload.sequence);
-  put(out, "training.compile", asyncTp);
+  // The stack is timed as compiled.
+  put(out, "compile.enable", true);
+  put(out, "compile.components", json::Array{"model", "loss"});
+  if (input.model)
+    writeModel(*input.model, input.precision == "fp8", out);
+  else if (input.precision == "fp8")
+    put(out, "model.converters", json::Array{"float8"});
   int shard = l.zeroStage == 0 ? 1 : l.shardGroup > 0 ? l.shardGroup : l.dp;
   set("data_parallel_replicate_degree", l.dp / shard);
   set("data_parallel_shard_degree", shard);
@@ -359,6 +394,16 @@ static void read(SettingsReader &r, const FrameworkReadOptions &options,
   readDataParallel(r, options, run);
   readBatch(r, run);
   readRecompute(r, options.layers, run);
+  run.precision =
+      is_contained(r.texts("model.converters"), "float8") ? "fp8" : "bf16";
+  r.raw("model.name");
+  r.raw("model.flavor");
+  bool compiled = r.flag("compile.enable").value_or(false) ||
+                  r.flag("training.compile").value_or(false); // before 0.2
+  r.texts("compile.components");
+  if (!compiled)
+    run.notes.push_back("the model is not compiled ([compile] enable); it is "
+                        "timed as if it were");
   r.ignore({"parallelism.enable_compiled_autograd",
             "parallelism.disable_loss_parallel",
             "parallelism.pipeline_parallel_schedule_csv",
@@ -383,6 +428,15 @@ static StringRef whyNot(StringRef field, const Layout &) {
   return "";
 }
 
-const Format exports::kTorchTitan = {"torchtitan", "TorchTitan", "train.toml",
-                                     Syntax::Toml, write,        read,
-                                     recognises,   whyNot};
+const Format exports::kTorchTitan = {
+    "torchtitan",
+    "TorchTitan",
+    "train.toml",
+    Syntax::Toml,
+    write,
+    read,
+    recognises,
+    whyNot,
+    "the model ([model] name and flavor) where "
+    "it does not stand below, its data and "
+    "tokenizer, the optimizer"};

@@ -68,6 +68,11 @@ std::vector<std::string> tessera::limitsOf(const Framework &f, bool experts) {
     else if (f.expertSplit == Framework::ExpertSplit::Tensor)
       out.push_back("etp other than tp");
   }
+  if (f.tensor && f.tensorOverlap != Framework::Overlap::Free &&
+      f.sequence != Framework::Sequence::Always)
+    out.push_back(f.tensorOverlap == Framework::Overlap::Never
+                      ? "tp overlapped"
+                      : "tp overlapped without sp");
   without(f.recompute, namesOf<RecomputeKind>(~f.recompute, 3), "recompute");
   if (f.layers != Framework::Layers::First)
     out.push_back(f.layers == Framework::Layers::All

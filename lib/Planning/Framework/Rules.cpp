@@ -47,11 +47,13 @@ public:
       return dispatch();
     case LayoutPart::Recompute:
       return recompute();
+    case LayoutPart::Overlap:
+      return overlaps();
     case LayoutPart::All:
       break;
     }
     return check(LayoutPart::Mesh) && check(LayoutPart::Schedule) &&
-           sharding() && dispatch() && recompute();
+           sharding() && dispatch() && recompute() && overlaps();
   }
 
   const Framework &f;
@@ -388,6 +390,45 @@ private:
                  return l.recomputeLayers
                             ? is("recompute-layers", l.recomputeLayers)
                             : std::string("all layers");
+               });
+  }
+
+  /// A switch that is on where the framework cannot have it on.
+  bool off(StringRef name, bool Layout::*on, bool wrong,
+           function_ref<std::string()> reason) {
+    return !wrong || !(l.*on) ||
+           refuse(
+               name, [&] { return name.str(); }, reason, [&] { l.*on = false; },
+               [&] { return "no " + name.str(); });
+  }
+
+  bool overlaps() {
+    using Overlap = Framework::Overlap;
+    bool never = f.tensorOverlap == Overlap::Never;
+    bool alone = never || (f.tensorOverlap == Overlap::WithSequence &&
+                           !l.sequenceParallel);
+    return off("tp-overlap", &Layout::overlapTensorParallel, l.tp > 1 && alone,
+               [&] {
+                 return has(never ? " does not overlap tensor parallelism"
+                                  : " overlaps tensor parallelism only with "
+                                    "sequence parallelism");
+               }) &&
+           off("ep-overlap", &Layout::overlapExperts,
+               l.ep > 1 && !f.expertOverlap,
+               [&] {
+                 return has(" has no switch for the experts' overlap");
+               }) &&
+           off("param-overlap", &Layout::overlapParameters,
+               l.zeroStage > 0 && !in(f.parameterOverlap, l.zeroStage),
+               [&] {
+                 return has(" gathers parameters in the open in ZeRO " +
+                            std::to_string(l.zeroStage));
+               }) &&
+           off("param-overlap", &Layout::overlapParameters,
+               l.zeroStage > 0 && !f.parametersAlone && !l.overlapGradients,
+               [&] {
+                 return has(" overlaps the parameters' gathering only together "
+                            "with the gradients' reduction");
                });
   }
 

@@ -8,6 +8,8 @@
 //   (cp_comm_type p2p, all_gather, a2a; recompute_granularity, recompute_method
 //   "block": so many layers of each virtual stage, one number for all stages;
 //   expert_tensor_parallel_size; pipeline_model_parallel_layout),
+//   arguments.py (--tp-comm-overlap wants --sequence-parallel,
+//   --overlap-param-gather wants --overlap-grad-reduce),
 //   moe/token_dispatcher.py (allgather, alltoall, flex). Megatron-FSDP is
 //   "compatible with TP, EP and CP": docs/user-guide/features/custom_fsdp.md;
 //   asked for with pipelines in NVIDIA/Megatron-LM issue 1455.
@@ -62,6 +64,7 @@ namespace {
 struct Table {
   std::map<std::string, Framework> frameworks;
   std::map<std::string, std::string> stacks, formats;
+  std::map<std::string, StringRef> runners; ///< of formats: stacks
 };
 } // namespace
 
@@ -78,6 +81,8 @@ static Framework megatronCore() {
   f.zeroStaged = only(0, 1);
   f.zeroStagedWhy = "Megatron-FSDP goes without pipeline stages";
   f.schedules = kPlainPipelines;
+  f.tensorOverlap = Framework::Overlap::WithSequence;
+  f.parametersAlone = false;
   return f;
 }
 
@@ -86,6 +91,8 @@ static Framework megatron2022() {
   Framework f = megatronCore();
   f.name = "megatron-2022";
   f.title = "Megatron-LM of 2022";
+  f.tensorOverlap = Framework::Overlap::Never;
+  f.expertOverlap = false;
   f.zero = f.zeroStaged = only(0);
   f.zeroWhy = f.zeroStagedWhy = "Megatron-LM did not shard the optimizer yet";
   f.groups = 0;
@@ -117,6 +124,9 @@ static Framework deepspeed() {
   f.groups = only(3);
   f.groupsWhy = "DeepSpeed shards inside groups in ZeRO stage 3 only";
   f.sequence = Framework::Sequence::Never;
+  f.tensorOverlap = Framework::Overlap::Never;
+  f.expertOverlap = false;
+  f.parameterOverlap = only(3); // stages 1 and 2 gather after the step
   f.contexts = only(ContextKind::Ulysses);
   f.virtualStages = false;
   f.schedules = only(ScheduleKind::OneFOneB);
@@ -146,6 +156,7 @@ static Framework composer() {
   f.zero = only(0, 2, 3);
   f.zeroWhy = "FSDP shards gradients along with the optimizer";
   f.tensor = false;
+  f.expertOverlap = false;
   f.contexts = 0;
   f.stages = false;
   f.expertSplit = Framework::ExpertSplit::Whole;
@@ -163,6 +174,8 @@ static Framework accelerate() {
   f.zeroSplit = only(2, 3);
   f.zeroSplitWhy = "tensor and context parallelism need FSDP";
   f.sequence = Framework::Sequence::Never;
+  f.tensorOverlap = Framework::Overlap::Never;
+  f.expertOverlap = false;
   f.contexts = only(ContextKind::Ring, ContextKind::AllGather);
   f.stages = false;
   f.experts = false;
@@ -181,6 +194,7 @@ static Framework torchtitan() {
   f.zeroStagedWhy =
       "PyTorch's pipelines sum whole gradients over the microbatches";
   f.sequence = Framework::Sequence::Always;
+  f.expertOverlap = false;
   f.contexts = only(ContextKind::Ring, ContextKind::AllGather);
   f.zeroBubbleVirtual = true;
   f.expertSplit = Framework::ExpertSplit::WholeOrTensor;
@@ -216,6 +230,7 @@ static Framework nanotron() {
   f.zeroWhy = f.zeroStagedWhy = "nanotron shards the optimizer only (stage 1)";
   f.groups = 0;
   f.groupsWhy = "nanotron shards over all replicas";
+  f.expertOverlap = false;
   f.contexts = only(ContextKind::Ring);
   f.virtualStages = false;
   f.schedules = only(ScheduleKind::GPipe, ScheduleKind::OneFOneB);
@@ -234,6 +249,8 @@ static Framework nemo1() {
   f.title = "NeMo 1.x";
   f.zeroStagedWhy = "NeMo's FSDP goes without pipeline stages";
   f.groups = 0;
+  f.expertOverlap = false;
+  f.parametersAlone = true;
   f.contexts = only(ContextKind::Ring);
   f.partition = Framework::Partition::Even;
   f.expertSplit = Framework::ExpertSplit::Tensor;
@@ -292,6 +309,13 @@ static const Table &table() {
                  {"deepspeed", "deepspeed"},
                  {"nanotron", "nanotron"},
                  {"accelerate", "accelerate"}};
+    t.runners = {{"megatron", "megatron-core"},
+                 {"megatron-bridge", "megatron-bridge"},
+                 {"nemo", "nemo"},
+                 {"torchtitan", "torchtitan"},
+                 {"deepspeed", "deepspeed"},
+                 {"nanotron", "nanotron"},
+                 {"accelerate", "accelerate"}};
     return t;
   }();
   return t;
@@ -310,8 +334,36 @@ const Framework *tessera::frameworkOfFormat(StringRef format) {
   return lookUp(table().formats, format);
 }
 StringRef tessera::stackOfFormat(StringRef format) {
-  return frameworkOfStack(format) ? format : "nemo";
+  auto it = table().runners.find(format.str());
+  return it == table().runners.end() ? StringRef() : it->second;
 }
+
+// transformer_config.py (recompute_modules), transformer_layer.py (the norms
+// of dense layers are parts of the products behind them, so that "layernorm"
+// finds none there), moe/experts.py (moe_act), multi_latent_attention.py
+// (mla_up_proj, with the norms in its products).
+std::vector<StringRef> tessera::selectiveModules(bool experts, bool latent) {
+  if (!experts && !latent)
+    return {"core_attn"};
+  std::vector<StringRef> modules = {"layernorm"};
+  if (experts)
+    modules.push_back("moe_act");
+  if (latent)
+    modules.push_back("mla_up_proj");
+  return modules;
+}
+
+std::vector<std::string> tessera::stacksRunning(const Layout &layout,
+                                                const FrameworkModel &model) {
+  std::vector<std::string> names;
+  for (StringRef name :
+       {"nemo", "megatron-core", "megatron-bridge", "torchtitan", "nanotron",
+        "deepspeed", "llm-foundry", "accelerate"})
+    if (runs(*frameworkOfStack(name), layout, model))
+      names.push_back(name.str());
+  return names;
+}
+
 const Framework &tessera::tesseraFramework() {
   return table().frameworks.at("tessera");
 }

@@ -247,7 +247,12 @@ static double timelineBound(const MeshWork &w, const Layout &l,
   // Averaged over the stages, (pp-1)/2 chunks of at least a layer lie before.
   double before = zeroBubble ? w.cheapestForward + occupied
                              : w.cheapestLayer + 2 * occupied;
-  double mean = m * (w.total / l.pp + 2 * occupied) + (l.pp - 1) * 0.5 * before;
+  // The first chunk may hold the embedding alone where two more chunks than
+  // layers go round the stages (evenChunks); it lies before all stages but one.
+  bool bare = l.pp > 1 && int64_t(m) % l.pp == 0 &&
+              (w.layers + 2) % l.pp == 0 && w.layers + 2 >= 2 * l.pp;
+  double mean = m * (w.total / l.pp + 2 * occupied) +
+                (l.pp - 1) * (bare ? 0.5 - 1.0 / l.pp : 0.5) * before;
   // Layers are whole. Either a stage has one more than the fullest of an even
   // split, or as many stages as the even split says have that many; the last of
   // them lies behind the others, and if all have, the last has the head too.
@@ -256,12 +261,12 @@ static double timelineBound(const MeshWork &w, const Layout &l,
   double more = m * ((fullest + 1) * w.cheapestLayer + 2 * occupied);
   double even = m * (fullest * w.cheapestLayer + 2 * occupied +
                      (full == l.pp ? w.head : 0)) +
-                (full - 1) * before;
+                std::max(0, full - 1 - bare) * before;
   double bound = std::max(mean, std::min(more, even));
   // One chunk on each stage: a stage begins behind the whole work of those
   // before it, w(s) <= (T - w(0) - ... - w(s-1)) / m, so the work of all is at
   // most T (1 - (1 - 1/m)^pp).
-  bool virtualStages = int64_t(m) % l.pp == 0 && 2 * l.pp <= w.layers;
+  bool virtualStages = int64_t(m) % l.pp == 0 && 2 * l.pp <= w.layers + 2;
   if (l.pp > 1 && !virtualStages && !zeroBubble)
     bound = std::max(bound, (w.total + 2 * occupied * l.pp) /
                                 (1.0 - std::pow(1.0 - 1.0 / m, l.pp)));

@@ -44,7 +44,8 @@ static std::string stackAgainst(const PlanProblem &p,
     l.vpp = c.schedules.front().vpp;
     l.schedule = c.schedules.front().schedule;
     l.dispatcher = c.dispatchers.front();
-    obstacles = obstaclesOf(*p.framework, l, p.frameworkModel());
+    obstacles =
+        obstaclesOf(*p.framework, p.withSwitches(l), p.frameworkModel());
     return obstacles.empty();
   });
   return describe(obstacles);

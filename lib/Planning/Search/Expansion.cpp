@@ -175,22 +175,24 @@ bool tessera::forEachFamily(MeshCache &cache, const InnerChoices &choices,
                             const Layout &mesh,
                             function_ref<bool(const Layout &)> visit) {
   for (DispatcherKind dispatcher : choices.dispatchers)
-    for (InnerChoices::Sharding sharding : choices.shardings)
+    for (InnerChoices::Sharding sharding : choices.shardings) {
+      Layout sharded = mesh;
+      sharded.dispatcher = dispatcher;
+      sharded.zeroStage = sharding.zero;
+      sharded.shardGroup = sharding.group;
+      sharded = cache.withSwitches(sharded);
       for (RecomputeKind recompute : choices.recompute)
         for (InnerChoices::Virtual v : choices.schedules) {
           if (choices.partialCount(recompute, v.vpp) == 0)
             continue;
-          Layout l = mesh;
-          l.dispatcher = dispatcher;
-          l.zeroStage = sharding.zero;
-          l.shardGroup = sharding.group;
+          Layout l = sharded;
           l.recompute = recompute;
           l.recomputeLayers = int(std::max<int64_t>(0, choices.partialFixed));
           l.vpp = v.vpp;
           l.schedule = v.schedule;
           if (!visit(l))
             return false;
-          if (choices.partitions < 2)
+          if (choices.partitionsOf(v.vpp) < 2)
             continue;
           int chunks = l.pp * l.vpp;
           l.chunkLayers = cache.balanced(l, chunks);
@@ -199,6 +201,7 @@ bool tessera::forEachFamily(MeshCache &cache, const InnerChoices &choices,
               choices.allowsPartial(l, l.recomputeLayers) && !visit(l))
             return false;
         }
+    }
   return true;
 }
 

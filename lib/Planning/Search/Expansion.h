@@ -26,6 +26,10 @@ public:
   }
   MeshCache(const MeshCache &) = delete;
 
+  /// The layout with the overlap that the software has.
+  Layout withSwitches(const Layout &layout) const {
+    return problem.withSwitches(layout);
+  }
   /// What memoryUse reads of the features (see condensed).
   const ModelFeatures &features(const Layout &layout);
   /// What layoutBound reads of them.

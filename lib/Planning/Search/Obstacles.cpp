@@ -23,8 +23,7 @@ tessera::layoutObstacles(const PlanInput &input, const Layout &layout) {
   }
   if (anyCluster)
     return obstacles;
-  Candidate c =
-      evaluate(p, ModelProvider(p), withStackSwitches(layout, p.model.traits));
+  Candidate c = evaluate(p, ModelProvider(p), p.withSwitches(layout));
   double room = p.model.cluster.chip.memoryBytes;
   if (c.memory.needed() > room)
     obstacles.push_back("the layout does not fit: it needs " +

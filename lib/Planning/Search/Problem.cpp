@@ -54,8 +54,16 @@ Layout tessera::withStackSwitches(Layout l, const StackTraits &t) {
   bool data = t.overlapGradients || t.fsdp;
   l.overlapGradients &= data;
   l.overlapParameters &= data;
-  l.overlapTensorParallel &= t.overlapTensorParallel;
+  // Without tensor parallelism it means nothing and stays as usual.
+  l.overlapTensorParallel &= t.overlapTensorParallel || l.tp == 1;
   return l;
+}
+
+Layout PlanProblem::withSwitches(const Layout &layout) const {
+  Layout l = withStackSwitches(layout, model.traits);
+  return framework ? nearestRunning(*framework, l, frameworkModel(),
+                                    LayoutPart::Overlap)
+                   : l;
 }
 
 int64_t tessera::defaultGlobalBatch(int64_t gpus, int64_t sequence,

@@ -58,6 +58,9 @@ struct PlanProblem {
     return !framework ||
            tessera::runs(*framework, layout, frameworkModel(), part);
   }
+  /// The layout with overlap that the software has; what it has only beside
+  /// something else (sequence parallelism) where that is on.
+  Layout withSwitches(const Layout &layout) const;
   FrameworkModel frameworkModel() const {
     return {shape.layers, shape.experts > 0};
   }

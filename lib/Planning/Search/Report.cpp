@@ -178,9 +178,13 @@ std::vector<std::string> tessera::beyondText(const PlanReport &r) {
   const Candidate &best = *r.beyond->best;
   double gain = r.result.ranked.front().step.seconds / best.step.seconds - 1;
   std::string more = "without that: " + formatPercent(gain) + " faster with " +
-                     best.layout.str() + ", which needs ";
-  for (size_t i = 0; i < r.beyond->obstacles.size(); ++i)
-    more += (i ? ", " : "") + r.beyond->obstacles[i].wanted;
+                     best.layout.str();
+  for (const Obstacle &o : r.beyond->obstacles)
+    more += "; " + o.reason;
+  std::vector<std::string> others =
+      stacksRunning(best.layout, p.frameworkModel());
+  more += others.empty() ? "; no stack that is known runs it"
+                         : "; it runs with --stack " + join(others, " or ");
   return {text, more};
 }
 

@@ -37,6 +37,8 @@ struct ExplainReport {
   bool tight = false;
   /// What the stack cannot run of the own layout.
   std::vector<Obstacle> obstacles = {};
+  /// Switches that the stack cannot have on in it: it is timed without them.
+  std::vector<Obstacle> switchedOff = {};
   std::optional<Candidate> best = {};
   std::vector<Change> changes = {};
   std::optional<LayoutDetail> ownDetail = {}, bestDetail = {};

@@ -76,6 +76,7 @@ json::Value tessera::toJson(const PlanReport &r) {
                  {"sequence", p.workload.sequence},
                  {"global_batch", p.workload.globalBatch},
                  {"stack", p.stack},
+                 {"precision", nameOf(p.precision.linear).lower()},
                  {"objective", nameOf(r.objective)},
                  {"assumptions", std::move(assumptions)},
                  {"ranked", std::move(ranked)},

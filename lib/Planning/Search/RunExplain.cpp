@@ -9,6 +9,13 @@
 using namespace llvm;
 using namespace tessera;
 
+/// The layout without what the stack cannot have switched on in it.
+static Layout runningSwitches(const PlanProblem &p, const Layout &layout) {
+  return p.framework ? nearestRunning(*p.framework, layout, p.frameworkModel(),
+                                      LayoutPart::Overlap)
+                     : layout;
+}
+
 static Expected<Layout> readLayout(const PlanSession &s,
                                    const ExplainOptions &o) {
   if (o.layout.empty())
@@ -22,14 +29,30 @@ static Expected<Layout> readLayout(const PlanSession &s,
     return atFlag(where, layout.takeError());
   if (Error e = s.problem.verify(*layout))
     return makeError(where + " is not legal: " + toString(std::move(e)));
-  return withStackSwitches(*layout, s.problem.model.traits);
+  return o.layoutFile.empty()
+             ? withStackSwitches(*layout, s.problem.model.traits)
+             : *layout;
+}
+
+/// What the stack has against the layout: switches that it cannot have on go
+/// off, and the layout is priced without them.
+static void judge(const PlanProblem &p, const Layout &given, ExplainReport &x) {
+  if (!p.framework)
+    return;
+  for (Obstacle &o : obstaclesOf(*p.framework, given, p.frameworkModel()))
+    (o.field.ends_with("-overlap") ? x.switchedOff : x.obstacles)
+        .push_back(std::move(o));
 }
 
 std::string tessera::obstaclesText(const ExplainReport &x) {
-  if (x.obstacles.empty())
-    return "";
-  return x.session.problem.framework->title +
-         " cannot run it: " + describe(x.obstacles);
+  std::string text;
+  if (!x.obstacles.empty())
+    text = x.session.problem.framework->title +
+           " cannot run it: " + describe(x.obstacles);
+  for (const Obstacle &o : x.switchedOff)
+    text += (text.empty() ? "" : "; ") + ("timed without " + o.field).str() +
+            ": " + o.reason;
+  return text;
 }
 
 std::string tessera::tightText(const ExplainReport &x) {
@@ -120,6 +143,7 @@ static json::Value explanationJson(const ExplainReport &x) {
                  {"expected_error", expectedErrorJson(p)},
                  {"fits", x.fits},
                  {"stack_cannot_run", toJson(x.obstacles)},
+                 {"switched_off", toJson(x.switchedOff)},
                  {"tight", x.tight},
                  {"verdict", json::Array(verdictText(x))},
                  {"own", toJson(x.own, p)}};
@@ -157,20 +181,23 @@ int tessera::runExplain(const ExplainOptions &o, raw_ostream &out,
   Expected<Layout> layout = readLayout(*session, o);
   if (!layout)
     return fail(toString(layout.takeError()));
-  const PlanProblem &p = session->problem;
+  PlanProblem &p = session->problem;
+  // What a run's own file has on, the software has.
+  if (!o.layoutFile.empty())
+    p.model.traits.overlapTensorParallel |=
+        layout->tp > 1 && layout->overlapTensorParallel;
   ModelProvider provider(p);
-  ExplainReport x{*session, evaluate(p, provider, *layout)};
+  ExplainReport x{*session, evaluate(p, provider, runningSwitches(p, *layout))};
+  judge(p, *layout, x);
   x.room =
       o.input.memory.empty() ? p.model.cluster.chip.memoryBytes : p.memoryLimit;
   x.fits = x.over() <= 0;
   x.tight = x.fits && x.own.memory.total() > p.memoryLimit;
   if (x.tight)
-    session->problem.memoryLimit = x.own.memory.total();
+    p.memoryLimit = x.own.memory.total();
   PlanResult result = solve(p, provider, {});
   if (!result.ranked.empty())
     x.best = std::move(result.ranked.front());
-  if (p.framework)
-    x.obstacles = obstaclesOf(*p.framework, x.own.layout, p.frameworkModel());
   // A layout outside the searched space may beat it.
   bool faster = x.best && x.own.step.seconds < x.best->step.seconds;
   if (x.fits && (!x.best || (x.obstacles.empty() && faster)))

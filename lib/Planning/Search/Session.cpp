@@ -119,7 +119,12 @@ Expected<PlanSession> tessera::makeSession(const PlanInput &in) {
   s.assumptions.push_back(nameOf(p.precision.linear).str() +
                           " layers, 32-bit gradients, Adam with 32-bit master "
                           "weights and moments (18 bytes a parameter)");
-  s.assumptions.push_back("software: " + in.stack + " (--stack)");
+  // "nemo" is NeMo 2; the format "nemo" is the YAML of NeMo 1.x.
+  std::string software = in.stack == "nemo" ? "nemo, NeMo 2" : in.stack;
+  s.assumptions.push_back("software: " + software +
+                          (in.stackWhy.empty()
+                               ? " (--stack)"
+                               : ", as " + in.stackWhy + " (--stack)"));
   const CostConstants &constants = defaultConstants();
   s.assumptions.push_back("constants: " + cluster->chip.name + " " +
                           constants.originOf(cluster->chip) + "; " + in.stack +

@@ -89,6 +89,8 @@ private:
         if ((sp && l.tp == 1) || !fixed.allows(Choice::SequenceParallel, sp))
           continue;
         l.sequenceParallel = sp;
+        l.overlapTensorParallel = true;
+        l = p.withSwitches(l);
         // With experts the mesh is judged with their split.
         bool known = s.experts || p.runs(l, LayoutPart::Mesh);
         if (known && isLegal(p, l) && !experts(l))
@@ -163,7 +165,7 @@ int InnerChoices::partialLimit(RecomputeKind kind, int vpp) const {
   if (kind != RecomputeKind::Full)
     return 0;
   int64_t chunks = int64_t(stages) * vpp;
-  return int((layers + chunks - 1) / chunks) - 1;
+  return std::max(0, int((layers + chunks - 1) / chunks) - 1);
 }
 
 int64_t InnerChoices::partialCount(RecomputeKind kind, int vpp) const {
@@ -194,13 +196,16 @@ bool InnerChoices::allowsPartial(const Layout &l, int k) const {
   return tessera::everyNth(k, least, most) > 0;
 }
 
+int InnerChoices::partitionsOf(int vpp) const {
+  return int64_t(stages) * vpp > layers ? 1 : partitions;
+}
+
 int64_t InnerChoices::count() const {
   int64_t ways = 0;
   for (RecomputeKind kind : recompute)
     for (const Virtual &v : schedules)
-      ways += partialCount(kind, v.vpp);
-  return ways * int64_t(shardings.size()) * int64_t(dispatchers.size()) *
-         partitions;
+      ways += partialCount(kind, v.vpp) * partitionsOf(v.vpp);
+  return ways * int64_t(shardings.size()) * int64_t(dispatchers.size());
 }
 
 InnerChoices tessera::innerChoices(const PlanProblem &p,
@@ -265,8 +270,12 @@ InnerChoices tessera::innerChoices(const PlanProblem &p,
     // it is asked for or what there is.
     if (asked == int64_t(ScheduleKind::GPipe) || c.schedules.empty())
       add(1, ScheduleKind::GPipe);
+    // Embedding and head may have chunks of their own.
+    bool uneven =
+        !p.framework || p.framework->partition == Framework::Partition::Free;
+    int64_t most = p.shape.layers + (uneven ? 2 : 0);
     if (m % l.pp == 0)
-      for (int64_t vpp = 2; vpp * l.pp <= p.shape.layers; ++vpp)
+      for (int64_t vpp = 2; vpp * l.pp <= most; ++vpp)
         if ((vpp * l.pp <= kMostChunks &&
              isUsualVirtual(p.shape.layers, l.pp, vpp)) ||
             fixed.get(Choice::VPP) == vpp) {
@@ -274,8 +283,6 @@ InnerChoices tessera::innerChoices(const PlanProblem &p,
           if (zeroBubble)
             add(vpp, ScheduleKind::ZeroBubble);
         }
-    bool uneven =
-        !p.framework || p.framework->partition == Framework::Partition::Free;
     c.partitions = uneven ? 2 : 1;
   }
 

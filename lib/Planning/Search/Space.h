@@ -37,6 +37,9 @@ struct InnerChoices {
   llvm::SmallVector<DispatcherKind, 3> dispatchers;
   /// Stage partitions tried for each: even, and balanced by time.
   int partitions = 1;
+  /// Of them those there are with vpp: chunks without a layer are the first and
+  /// the last, and leave nothing to choose.
+  int partitionsOf(int vpp) const;
   int64_t layers = 1; ///< of the model
   int stages = 1;
   /// recompute-layers if the user fixed it, else -1.

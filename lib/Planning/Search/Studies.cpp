@@ -107,11 +107,13 @@ std::vector<Sensitivity> tessera::sensitivity(const PlanProblem &p,
 
 std::optional<BeyondStack> tessera::beyondStack(const PlanProblem &problem,
                                                 const PlanResult &result) {
-  static const Framework kEverything;
   if (!problem.framework)
     return std::nullopt;
+  // Overlap is a matter of how a framework is built, not one of its choices.
+  Framework everything;
+  everything.tensorOverlap = problem.framework->tensorOverlap;
   PlanProblem open = problem;
-  open.framework = &kEverything;
+  open.framework = &everything;
   SolverOptions options;
   options.top = 1;
   options.incumbent = result.ranked.front().step.seconds * (1 - 1e-3);
@@ -181,8 +183,7 @@ std::vector<Change> tessera::singleChanges(const PlanProblem &problem,
     return c.memory.total() <= problem.memoryLimit &&
            (!fits || c.step.seconds < own.step.seconds * (1 - 1e-3));
   };
-  Layout overlapped =
-      withStackSwitches(withSwitchesOf(own.layout, {}), problem.model.traits);
+  Layout overlapped = problem.withSwitches(withSwitchesOf(own.layout, {}));
   overlapped.overlapExperts = own.layout.overlapExperts;
   if (overlapped != own.layout) {
     Candidate c = evaluate(problem, ModelProvider(problem), overlapped);
@@ -210,7 +211,9 @@ std::vector<Change> tessera::singleChanges(const PlanProblem &problem,
     PlanResult r = solve(p, ModelProvider(p), options);
     if (r.ranked.empty())
       continue;
-    Layout kept = withSwitchesOf(r.ranked.front().layout, own.layout);
+    // Of the switches those stay on that the software can have on there.
+    Layout kept = problem.withSwitches(
+        withSwitchesOf(r.ranked.front().layout, own.layout));
     Candidate c = evaluate(problem, ModelProvider(problem), kept);
     if (better(c))
       out.push_back({what, std::move(c)});

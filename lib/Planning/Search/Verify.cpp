@@ -94,9 +94,11 @@ private:
 
   bool pipeline() {
     int64_t chunks = int64_t(l.pp) * l.vpp;
-    if (chunks > s.layers)
+    // The embedding may be a chunk of its own, and the head.
+    if (chunks > s.layers + 2 || (l.vpp == 1 && l.pp > s.layers))
       return no("pp=", l.pp, " with vpp=", l.vpp, " makes ", chunks,
-                " chunks of ", s.layers, " layers");
+                " chunks of ", s.layers,
+                " layers; all but the first and the last need one");
     if (l.pp == 1 && l.vpp > 1)
       return no("vpp=", l.vpp, " needs pp above 1");
     if (l.pp == 1 && l.schedule == ScheduleKind::ZeroBubble)
@@ -112,9 +114,14 @@ private:
     if (int64_t(l.chunkLayers.size()) != chunks)
       return no("the partition lists ", int64_t(l.chunkLayers.size()),
                 " chunks, pp*vpp is ", chunks);
-    for (int n : l.chunkLayers)
-      if (n < 1)
-        return no("a chunk of ", n, " layers; each needs at least one");
+    for (size_t c = 1; c + 1 < l.chunkLayers.size(); ++c)
+      if (l.chunkLayers[c] < 1)
+        return no("chunk ", int64_t(c), " of ", chunks, " has ",
+                  l.chunkLayers[c],
+                  " layers; all but the first, with the embedding, and the "
+                  "last, with the head, need one");
+    if (l.chunkLayers.front() < 0 || l.chunkLayers.back() < 0)
+      return no("a chunk of less than no layers");
     int64_t sum =
         std::accumulate(l.chunkLayers.begin(), l.chunkLayers.end(), int64_t(0));
     if (sum != s.layers)

@@ -76,6 +76,8 @@ Both ask(const Question &q) {
   PlanProblem p;
   p.shape = shapeOf(config, q.sequence);
   p.model.traits = cantFail(stackTraits(q.stack));
+  // The closed form knows no modules (KeptTest does).
+  p.model.traits.selective = SelectivePart::Light;
   // The closed form writes out one product of queries, keys and values and one
   // of gate and up; ProductsTest.cpp has them apart.
   p.model.traits.jointHeads = p.model.traits.jointGate = true;

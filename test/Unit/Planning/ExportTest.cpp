@@ -34,6 +34,7 @@ static void restrict(StringRef format, ExportInput &input) {
     l.chunkLayers.clear();
     input.layers = int64_t(l.pp) * l.vpp * 2;
     l.ep = l.etp = 1;
+    input.experts = false; // beside which NeMo's selective mode is another
     l.overlapGradients |= l.zeroStage == 0;
   }
   if (!megatron && format != "nemo")

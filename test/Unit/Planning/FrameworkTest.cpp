@@ -57,27 +57,52 @@ TEST(Framework, Megatron) {
             "all-to-all; nearest: dispatcher=all-to-all)");
   EXPECT_EQ(
       against("megatron-bridge", "dp=8,ep=8,dispatcher=fused", {24, true}), "");
-  EXPECT_EQ(against("megatron-2021", "dp=2,tp=2,sp,pp=5"),
+  EXPECT_EQ(against("megatron-2021", "dp=2,tp=2,sp,pp=5,no-tp-overlap"),
             "tp=2 with sp (Megatron-LM of 2021's tensor parallelism has no "
             "sequence parallelism; nearest: without sp); pp=5 (Megatron-LM of "
             "2021 has no uneven stages, and 5 do not divide the 24 layers; "
             "nearest: pp=4)");
-  EXPECT_EQ(against("megatron-2022", "dp=2,tp=2,sp,pp=4,vpp=3"), "");
+  EXPECT_EQ(against("megatron-2022", "dp=2,tp=2,sp,pp=4,vpp=3,no-tp-overlap"),
+            "");
+}
+
+// arguments.py: "Tensor parallel communication/GEMM overlap can happen only
+// when sequence parallelism is enabled"; "Must use --overlap-grad-reduce with
+// --overlap-param-gather".
+TEST(Framework, MegatronOverlaps) {
+  EXPECT_EQ(against("nemo", "dp=4,tp=2"),
+            "tp-overlap (NeMo overlaps tensor parallelism only with sequence "
+            "parallelism; nearest: no tp-overlap)");
+  EXPECT_EQ(against("megatron-core", "dp=4,zero=1,no-grad-overlap"),
+            "param-overlap (Megatron-Core overlaps the parameters' gathering "
+            "only together with the gradients' reduction; nearest: no "
+            "param-overlap)");
+  for (const char *fine : {"dp=4,tp=2,sp", "dp=4,tp=2,no-tp-overlap", "dp=4"})
+    EXPECT_EQ(against("nemo", fine), "") << fine;
+  EXPECT_EQ(against("nanotron", "dp=4,tp=2"), "");
+  EXPECT_EQ(stacksRunning(cantFail(parseLayout("dp=2,pp=4,vpp=2,zero=1,"
+                                               "schedule=zero-bubble")),
+                          {24, false}),
+            std::vector<std::string>{"torchtitan"});
 }
 
 TEST(Framework, DeepSpeed) {
-  EXPECT_EQ(against("deepspeed", "dp=2,pp=4,zero=2"),
+  EXPECT_EQ(against("deepspeed", "dp=2,pp=4,zero=2,no-param-overlap"),
             "zero=2 with pp=4 (DeepSpeed's pipeline engine goes with ZeRO up "
             "to stage 1; nearest: zero=1)");
-  EXPECT_EQ(against("deepspeed", "dp=8,ep=8,zero=3", {24, true}),
-            "zero=3 with ep=8 (DeepSpeed's MoE layer does not go with ZeRO "
-            "stage 3; nearest: zero=2)");
+  EXPECT_EQ(
+      against("deepspeed", "dp=8,ep=8,zero=3,no-param-overlap", {24, true}),
+      "zero=3 with ep=8 (DeepSpeed's MoE layer does not go with ZeRO "
+      "stage 3; nearest: zero=2)");
+  EXPECT_EQ(against("deepspeed", "dp=4,zero=2"),
+            "param-overlap (DeepSpeed gathers parameters in the open in ZeRO "
+            "2; nearest: no param-overlap)");
   EXPECT_EQ(against("deepspeed", "dp=4,cp=2"),
             "cp-kind=ring (DeepSpeed's context parallelism is ulysses; "
             "nearest: cp-kind=ulysses)");
   EXPECT_EQ(against("deepspeed", "dp=2,pp=4,vpp=2"),
             "vpp=2 (DeepSpeed has one stage on a rank; nearest: vpp=1)");
-  EXPECT_EQ(against("deepspeed", "dp=4,tp=2,zero=3"), "");
+  EXPECT_EQ(against("deepspeed", "dp=4,tp=2,zero=3,no-tp-overlap"), "");
 }
 
 TEST(Framework, TorchTitan) {
@@ -113,7 +138,7 @@ TEST(Framework, TorchTitan) {
 TEST(Framework, OthersOfFSDPAndNanotron) {
   EXPECT_EQ(against("llm-foundry", "dp=4,tp=2,zero=3"),
             "tp=2 (llm-foundry has no tensor parallelism; nearest: tp=1)");
-  EXPECT_EQ(against("accelerate", "dp=4,tp=2"),
+  EXPECT_EQ(against("accelerate", "dp=4,tp=2,no-tp-overlap"),
             "zero=0 with tp=2 (tensor and context parallelism need FSDP; "
             "nearest: zero=2)");
   EXPECT_EQ(against("accelerate", "dp=4,pp=2,zero=2"),
@@ -180,7 +205,8 @@ TEST(Framework, DependentFieldsHaveTheReasonOfTheOther) {
 TEST(Framework, LimitsInWords) {
   EXPECT_EQ(limitsOf(stack("nemo"), false),
             (std::vector<std::string>{"ZeRO 2 and 3 with pipeline stages",
-                                      "schedule gpipe and zero-bubble"}));
+                                      "schedule gpipe and zero-bubble",
+                                      "tp overlapped without sp"}));
   EXPECT_EQ(limitsOf(stack("llm-foundry"), true),
             (std::vector<std::string>{"ZeRO 1", "tp", "cp", "pp",
                                       "dispatcher all-gather and fused", "etp",
@@ -234,7 +260,7 @@ TEST(Framework, TheNearestRunsAndWhatRunsIsLeftAlone) {
       bool parts = true;
       for (LayoutPart part :
            {LayoutPart::Mesh, LayoutPart::Schedule, LayoutPart::Sharding,
-            LayoutPart::Dispatcher, LayoutPart::Recompute})
+            LayoutPart::Dispatcher, LayoutPart::Recompute, LayoutPart::Overlap})
         parts &= runs(*f, l, model, part);
       EXPECT_EQ(parts, runs(*f, l, model)) << name << " " << l.str();
       (obstacles.empty() ? fine : mended)++;

@@ -100,8 +100,12 @@ TEST(Verify, Partitions) {
   EXPECT_EQ(message({1, 2, 3, 2}), "");
   EXPECT_EQ(message({4, 4}), "the partition lists 2 chunks, pp*vpp is 4");
   EXPECT_EQ(message({2, 2, 2, 3}), "the partition has 9 layers, the model 8");
-  EXPECT_EQ(message({0, 3, 3, 2}),
-            "a chunk of 0 layers; each needs at least one");
+  // The embedding alone, and the head (Llama 3 405B, arXiv 2407.21783, section
+  // 3.3.2, has a layer less there); nothing between them.
+  EXPECT_EQ(message({0, 4, 4, 0}), "");
+  EXPECT_EQ(message({3, 0, 3, 2}),
+            "chunk 1 of 4 has 0 layers; all but the first, with the embedding, "
+            "and the last, with the head, need one");
 }
 
 TEST(Verify, EveryLayoutOfTheSpaceIsLegal) {
