@@ -17,11 +17,11 @@ rows do not bend the fit.
   fit_cost_model.py --out data/cost_model_constants.json   fit to all sources
   fit_cost_model.py --validate data/cost_model_constants.json
                                  write what the plan says to expect of its step
-                                 times into that file, under "validation": the
-                                 errors on all measured runs by chip and
-                                 software, and those of each half's constants on
-                                 the other half. Needed after every fit; fits
-                                 nothing itself
+                                 times into that file, under "validation": by
+                                 kind of run the errors on measured runs, and
+                                 those of the half's constants that were fitted
+                                 without their source. Needed after every fit;
+                                 fits nothing itself
   fit_cost_model.py --held-out   report each source predicted without itself,
                                  and each half of the sources by the other
 """
@@ -463,27 +463,22 @@ def write(path, tree, x, chosen):
 
 
 def save(path, constants):
+    # A kind of run on one line; of them there are hundreds.
+    kinds = constants.get("validation", {}).get("runs", [])
+    marked = dict(constants)
+    if kinds:
+        marked["validation"] = {"runs": [f"@{i}@" for i in range(len(kinds))]}
+    text = json.dumps(marked, indent=1, sort_keys=True)
+    text = re.sub(r'"@(\d+)@"', lambda m: json.dumps(
+        kinds[int(m.group(1))], sort_keys=True), text)
     with open(path, "w", encoding="utf-8") as f:
-        json.dump(constants, f, indent=1, sort_keys=True)
-        f.write("\n")
+        f.write(text + "\n")
 
 
 def rounded(v):
     if isinstance(v, dict):
         return {k: rounded(w) for k, w in v.items()}
     return float(f"{v:.3g}") if isinstance(v, float) else v
-
-
-def error_summary(runs):
-    """Quantiles of the absolute error, each source weighing the same."""
-    error = np.array([abs(r["predicted"] / r["measured"] - 1) for r in runs])
-    sources = np.array([r["source"] for r in runs])
-    weights = np.zeros(len(runs))
-    for s in set(sources):
-        weights[sources == s] = 1.0 / (sources == s).sum()
-    return {"runs": len(runs),
-            "median": float(quantile(error, weights, 0.5)),
-            "p90": float(quantile(error, weights, 0.9))}
 
 
 def predicted_runs(command, constants, points):
@@ -505,26 +500,59 @@ def fitted_sources(path):
         return set(json.load(f)["measured"]["sources"])
 
 
+KIND = ("source", "chip", "stack", "experts", "context_parallel", "bits",
+        "sequence", "gpus", "network_gbps")
+# Published runs that nothing is fitted to.
+HELD_OUT = ["test/Data/published/heldout.csv"]
+# Errors that stand for the runs of one kind and source.
+MOST_ERRORS = 12
+
+
+def thinned(errors):
+    """At most MOST_ERRORS quantiles of some errors, to three digits."""
+    n = min(len(errors), MOST_ERRORS)
+    at = (np.arange(n) + 0.5) / max(n, 1)
+    chosen = np.sort(errors)[(at * len(errors)).astype(int)]
+    return [float(f"{e:.3g}") for e in chosen]
+
+
 def validate(command, path, points, halves):
-    """Writes the field "validation" of the constants in `path`: their errors by
-    chip and software; and held out, the errors of each half's constants on the
-    sources of the other half."""
-    pairs = {}
-    for r in predicted_runs(command, path, points):
-        pairs.setdefault((r["chip"], r["stack"]), []).append(r)
-    table = {}
-    for (chip, stack), members in pairs.items():
-        table.setdefault(chip, {})[stack] = error_summary(members)
-    held = []
+    """Writes the field "validation" of the constants in `path`: for each kind
+    of run the errors of these constants, and those of a half's constants that
+    were fitted without the run's source."""
+    held = {}
+    sources = fitted_sources(path)
     for half in halves:
         fitted = fitted_sources(half)
-        held += [r for r in predicted_runs(command, half, points)
-                 if r["source"] not in fitted]
+        for r in predicted_runs(command, half, points):
+            if r["source"] not in fitted:
+                held.setdefault((r["source"], r["run"]), error_of(r))
+    kinds = {}
+    runs = predicted_runs(command, path, points + HELD_OUT)
+    for r in runs:
+        if r["source"] not in sources:  # nothing was fitted to it
+            held[r["source"], r["run"]] = error_of(r)
+    for r in runs:
+        if r["adapters"]:
+            continue
+        kind = tuple(float(f"{r[k]:.4g}") if k == "network_gbps" else r[k]
+                     for k in KIND)
+        kinds.setdefault(kind, []).append(
+            (error_of(r), held.get((r["source"], r["run"]))))
+    table = []
+    for kind, members in sorted(kinds.items()):
+        table.append(dict(zip(KIND, kind), runs=len(members),
+                          fitted=thinned([f for f, _ in members]),
+                          held_out=thinned([h for _, h in members
+                                            if h is not None])))
     with open(path, encoding="utf-8") as f:
         constants = json.load(f)
-    constants["validation"] = rounded(
-        {"runs": table, "held_out": error_summary(held)})
+    constants["validation"] = {"runs": table}
     save(path, constants)
+
+
+def error_of(run):
+    return abs(run["predicted"] / run["measured"] - 1)
 
 
 def main():

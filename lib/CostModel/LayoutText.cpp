@@ -168,10 +168,11 @@ static Error readEntry(StringRef name, StringRef value, bool hasValue,
                                   "layers"};
   for (const FlagEntry &e : kFlags) {
     if (name == e.name) {
-      if (hasValue && value != "1" && value != "0")
+      bool off = value == "0" || value == "off";
+      if (hasValue && !off && value != "1" && value != "on")
         return makeError("layout: '" + name +
-                         "' takes no value, or 0 or 1, got '" + value + "'");
-      layout.*e.field = (value == "0") ? !e.value : e.value;
+                         "' takes no value, or on or off, got '" + value + "'");
+      layout.*e.field = off ? !e.value : e.value;
       return Error::success();
     }
     names.push_back(e.name);

@@ -107,8 +107,11 @@ Expected<Chip> tessera::findChip(StringRef name) {
       names.push_back(a);
     }
   }
-  return makeError("unknown chip '" + name + "'" + didYouMean(wanted, names) +
-                   " ('tessera clusters' lists all)");
+  std::string hint = didYouMean(wanted, names);
+  return makeError("unknown chip '" + name + "'" +
+                   (hint.empty() ? "; NVIDIA's V100 to GB300 are known, others "
+                                   "by a cluster file (docs/clusters.md)"
+                                 : hint + " ('tessera clusters' lists all)"));
 }
 
 void tessera::printChips(raw_ostream &os) {

@@ -30,6 +30,11 @@ tessera::importModel(MLIRContext &context, const ImportOptions &options,
     error(llvm::toString(config.takeError()));
     return failure();
   }
+  if (!config->planOnly.empty()) {
+    error("'" + Twine(options.model) + "' is planned, not compiled: " +
+          config->planOnly);
+    return failure();
+  }
   std::string weights;
   if (llvm::sys::fs::is_directory(options.model) &&
       holdsWeights(options.model)) {

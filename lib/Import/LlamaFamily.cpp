@@ -1,4 +1,4 @@
-//===- LlamaFamily.cpp - Llama, Mistral, Qwen2 and Qwen3 ------------------===//
+//===- LlamaFamily.cpp - Llama, Mistral, Qwen2, Qwen3, Phi-3 --------------===//
 //
 // One block: RMS norms, rotary embedding, grouped-query attention, gated MLP.
 // The architectures differ in biases, in norms of queries and keys, and in
@@ -29,6 +29,8 @@ static Defaults defaultsOf(StringRef architecture) {
     return {131072, 8, 0};
   if (architecture == "MixtralForCausalLM")
     return {131072, 8, 0};
+  if (architecture == "Phi3ForCausalLM" || architecture == "OlmoeForCausalLM")
+    return {4096, 0, 0};
   if (architecture == "Qwen3MoeForCausalLM")
     return {32768, 4, 0};
   if (architecture == "Qwen2ForCausalLM")
@@ -75,11 +77,66 @@ static void readQwenWindows(const ConfigReader &reader, ModelConfig &config) {
   }
 }
 
+/// Phi-3 stores queries, keys and values as one matrix, gate and up as another.
+/// With fewer key-value heads the parts of the first have different sizes.
+static void fusePhi3(ModelConfig &config) {
+  int64_t hidden = config.hidden, width = config.heads * config.headDim;
+  int64_t kvWidth = config.kvHeads * config.headDim;
+  auto fuse = [&](ParameterRef &part, StringRef name, int64_t rows,
+                  std::vector<int64_t> reshape, int64_t index) {
+    part.checkpoint = ("model.layers.{layer}." + name + ".weight").str();
+    part.storedShape = {rows, hidden};
+    part.reshape = std::move(reshape);
+    part.index = index;
+  };
+  std::vector<int64_t> thirds;
+  if (kvWidth == width)
+    thirds = {3, width, hidden};
+  else
+    config.planOnly = "its fused qkv_proj with fewer key-value heads than "
+                      "queries cannot be read";
+  int64_t index = 0;
+  for (LinearRef *ref : {&config.q, &config.k, &config.v})
+    fuse(ref->weight, "self_attn.qkv_proj", width + 2 * kvWidth, thirds,
+         thirds.empty() ? 0 : index++);
+  index = 0;
+  for (LinearRef *ref : {&*config.gate, &config.up})
+    fuse(ref->weight, "mlp.gate_up_proj", 2 * config.intermediate,
+         {2, config.intermediate, hidden}, index++);
+}
+
+/// The rotary table of Phi-3's long models, whose frequencies are stretched one
+/// by one. It costs what any table costs.
+static RotaryConfig readPhi3Rotary(const ConfigReader &reader,
+                                   ModelConfig &config) {
+  for (StringRef field : {"rope_scaling", "rope_parameters"}) {
+    const llvm::json::Object *object = reader.child(field);
+    StringRef type;
+    for (StringRef name : {"rope_type", "type"})
+      if (object && type.empty())
+        type = object->getString(name).value_or("");
+    if (type != "longrope" && type != "su")
+      continue;
+    config.planOnly = "its '" + type.str() + "' rotary table cannot be made";
+    double partial = reader.number({"partial_rotary_factor"}, 1.0);
+    RotaryConfig rotary;
+    rotary.theta = reader.number({"rope_theta"}, 10000.0);
+    rotary.dim = static_cast<int64_t>(config.headDim * partial) / 2 * 2;
+    if (rotary.dim < 2 || rotary.dim > config.headDim)
+      reader.failField("partial_rotary_factor",
+                       "must be above 0 and at most 1");
+    return rotary;
+  }
+  return readRotary(reader, config, 10000.0, 1.0);
+}
+
 void tessera::readLlamaFamily(const ConfigReader &reader, ModelConfig &config) {
   StringRef name = config.architecture;
   bool isQwen2 = name == "Qwen2ForCausalLM";
   bool isQwen3 = name == "Qwen3ForCausalLM" || name == "Qwen3MoeForCausalLM";
   bool isLlama = name == "LlamaForCausalLM";
+  bool isPhi3 = name == "Phi3ForCausalLM";
+  bool isOlmoe = name == "OlmoeForCausalLM";
   Defaults defaults = defaultsOf(name);
 
   readSizes(reader, config);
@@ -104,11 +161,12 @@ void tessera::readLlamaFamily(const ConfigReader &reader, ModelConfig &config) {
                         : std::max<int64_t>(config.hidden / config.heads, 1));
   checkHeads(reader, config, "num_attention_heads", "num_key_value_heads");
 
-  config.normEps = reader.number({"rms_norm_eps"}, 1e-6, 0.0);
+  config.normEps = reader.number({"rms_norm_eps"}, isPhi3 || isOlmoe ? 1e-5 : 1e-6, 0.0);
   config.activation = readActivation(reader, "hidden_act", "silu");
   config.attentionScale = 1.0 / std::sqrt(static_cast<double>(config.headDim));
-  config.rotary = readRotary(reader, config, 10000.0, 1.0);
-  if (config.rotary->dim != config.headDim)
+  config.rotary = isPhi3 ? readPhi3Rotary(reader, config)
+                         : readRotary(reader, config, 10000.0, 1.0);
+  if (config.rotary->dim != config.headDim && !isPhi3)
     reader.failField(
         "partial_rotary_factor",
         "is not supported by " + name + ": all " + Twine(config.headDim) +
@@ -120,14 +178,15 @@ void tessera::readLlamaFamily(const ConfigReader &reader, ModelConfig &config) {
                           reader.isNull("sliding_window")
                               ? 0
                               : reader.integer({"sliding_window"}, 4096));
-  else if (name == "MixtralForCausalLM" && reader.has("sliding_window"))
+  else if ((isPhi3 || name == "MixtralForCausalLM") &&
+           reader.has("sliding_window"))
     config.windows.assign(config.layers, reader.integer({"sliding_window"}));
   else if (isQwen2 || isQwen3)
     readQwenWindows(reader, config);
 
   double std = reader.number({"initializer_range"}, 0.02, 0.0);
   bool attentionBias =
-      (isLlama || isQwen3) && reader.boolean("attention_bias", false);
+      (isLlama || isQwen3 || isOlmoe) && reader.boolean("attention_bias", false);
   bool mlpBias = isLlama && reader.boolean("mlp_bias", false);
 
   config.prefix = "model.";
@@ -156,6 +215,15 @@ void tessera::readLlamaFamily(const ConfigReader &reader, ModelConfig &config) {
     config.kNorm =
         makeNorm("k_norm", layer + "self_attn.k_norm", config.headDim, false);
   }
+  if (isOlmoe) {
+    // Over all heads together, unlike Qwen3's.
+    config.qNorm = makeNorm("q_norm", layer + "self_attn.q_norm", width, false);
+    config.kNorm =
+        makeNorm("k_norm", layer + "self_attn.k_norm", kvWidth, false);
+    if (reader.has("clip_qkv"))
+      reader.failField("clip_qkv", "is not supported: queries, keys and values "
+                                   "are not clipped");
+  }
   config.mlpNorm = makeNorm("mlp_norm", layer + "post_attention_layernorm",
                             config.hidden, false);
   config.gate = linear("gate", "mlp.gate_proj", config.intermediate,
@@ -166,4 +234,6 @@ void tessera::readLlamaFamily(const ConfigReader &reader, ModelConfig &config) {
                        config.intermediate, mlpBias);
   config.finalNorm = makeNorm("final_norm", "model.norm", config.hidden, false);
   readHead(reader, config, "lm_head.weight", /*tied=*/false, std);
+  if (isPhi3)
+    fusePhi3(config);
 }

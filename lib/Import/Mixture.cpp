@@ -1,8 +1,8 @@
-//===- Mixture.cpp - Mixtral and Qwen3-MoE --------------------------------===//
+//===- Mixture.cpp - Mixtral, Qwen3-MoE and OLMoE -------------------------===//
 //
 // Llama-like decoders whose MLP is a choice of experts. Names and defaults are
 // those of `transformers` (configuration_mixtral.py,
-// configuration_qwen3_moe.py).
+// configuration_qwen3_moe.py, configuration_olmoe.py).
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Architectures.h"
@@ -56,6 +56,7 @@ static void assignLayers(const ConfigReader &reader, const ModelConfig &config,
 void tessera::readMixture(const ConfigReader &reader, ModelConfig &config) {
   readLlamaFamily(reader, config);
   bool isMixtral = config.architecture == "MixtralForCausalLM";
+  bool isOlmoe = config.architecture == "OlmoeForCausalLM";
   double std = reader.number({"initializer_range"}, 0.02, 0.0);
   ExpertsConfig experts;
   experts.experts =
@@ -65,8 +66,9 @@ void tessera::readMixture(const ConfigReader &reader, ModelConfig &config) {
     reader.failField("num_experts_per_tok",
                      "(" + Twine(experts.topK) + ") exceeds the " +
                          Twine(experts.experts) + " experts");
-  experts.intermediate = isMixtral ? config.intermediate
-                                   : reader.integer({"moe_intermediate_size"});
+  experts.intermediate = isMixtral || isOlmoe
+                             ? config.intermediate
+                             : reader.integer({"moe_intermediate_size"});
   // Mixtral's softmax over the chosen logits is the normalised one over all.
   experts.normalize = isMixtral || reader.boolean("norm_topk_prob", false);
   const std::string mlp = std::string("model.layers.{layer}.") +
@@ -86,8 +88,9 @@ void tessera::readMixture(const ConfigReader &reader, ModelConfig &config) {
       matrix("expert_up", "w3", "up_proj", experts.intermediate, config.hidden);
   experts.down = matrix("expert_down", "w2", "down_proj", config.hidden,
                         experts.intermediate);
-  config.expertLayers = isMixtral ? std::vector<bool>(config.layers, true)
-                                  : readExpertLayers(reader, config);
+  config.expertLayers = isMixtral || isOlmoe
+                            ? std::vector<bool>(config.layers, true)
+                            : readExpertLayers(reader, config);
   assignLayers(reader, config, "mlp_only_layers", true,
                {&experts.router, &experts.gate, &experts.up, &experts.down});
   if (config.hasDenseLayers())

@@ -32,8 +32,10 @@ static constexpr Architecture kArchitectures[] = {
     {"MistralForCausalLM", "mistral", readLlamaFamily},
     {"Qwen2ForCausalLM", "qwen2", readLlamaFamily},
     {"Qwen3ForCausalLM", "qwen3", readLlamaFamily},
+    {"Phi3ForCausalLM", "phi3", readLlamaFamily},
     {"MixtralForCausalLM", "mixtral", readMixture},
     {"Qwen3MoeForCausalLM", "qwen3_moe", readMixture},
+    {"OlmoeForCausalLM", "olmoe", readMixture},
     {"DeepseekV2ForCausalLM", "deepseek_v2", readDeepSeek},
     {"DeepseekV3ForCausalLM", "deepseek_v3", readDeepSeek},
     {"GPT2LMHeadModel", "gpt2", readGPT2},
@@ -369,6 +371,37 @@ int64_t ModelConfig::numActiveParameters() const {
 // Reading
 //===----------------------------------------------------------------------===//
 
+/// What a well-known architecture has that no op of the graph computes.
+static std::string whatItLacks(StringRef name) {
+  return llvm::StringSwitch<std::string>(name)
+      .Cases({"Gemma2ForCausalLM", "gemma2"},
+             "its soft caps of scores and logits are not computed")
+      .Cases({"GptOssForCausalLM", "gpt_oss"},
+             "its attention sinks and the biases of its experts are not "
+             "computed")
+      .Default("");
+}
+
+/// Number format of quantised weights, by what wrote them: FP8 (DeepSeek,
+/// vLLM), GPTQ, AWQ and bitsandbytes. Their scales are counted by the format.
+static std::string readQuantized(const ConfigReader &reader) {
+  const llvm::json::Object *object = reader.child("quantization_config");
+  if (!object)
+    return "";
+  StringRef method = object->getString("quant_method").value_or("");
+  int64_t bits = object->getInteger("bits").value_or(0);
+  if (method == "bitsandbytes")
+    bits = object->getBoolean("load_in_4bit").value_or(false) ? 4 : 8;
+  if (method == "fp8" || method == "fbgemm_fp8")
+    return "fp8";
+  if (method == "mxfp4")
+    return "mxfp4";
+  if ((method == "gptq" || method == "awq" || method == "bitsandbytes") &&
+      (bits == 4 || bits == 8))
+    return bits == 4 ? "int4" : "int8";
+  return "";
+}
+
 /// Is the object `part` of a multimodal config a model by itself?
 static bool holdsSupported(const ConfigReader &reader, StringRef part) {
   if (!reader.has(part))
@@ -416,7 +449,9 @@ static const Architecture *findArchitecture(const ConfigReader &reader) {
       hint = ("; of its language model alone give field '" + part +
               "' as a config.json")
                  .str();
-  reader.fail("architecture '" + Twine(got) + "' is not supported" + hint +
+  std::string lacks = hint.empty() ? whatItLacks(got) : "";
+  reader.fail("architecture '" + Twine(got) + "' is not supported" +
+              (lacks.empty() ? "" : ": " + lacks) + hint +
               " (supported: " + llvm::join(known, ", ") + ")");
   return nullptr;
 }
@@ -471,6 +506,7 @@ tessera::parseModelConfig(const llvm::json::Value &json, StringRef path) {
   if (const Architecture *architecture = findArchitecture(reader)) {
     config.architecture = architecture->name.str();
     config.dtype = readDtype(reader);
+    config.quantizedFormat = readQuantized(reader);
     architecture->read(reader, config);
     if (failure.empty())
       checkSize(reader, config);

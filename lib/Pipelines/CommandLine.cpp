@@ -227,6 +227,11 @@ Error tessera::requireModel(StringRef model) {
 }
 
 void tessera::showNotes(ArrayRef<std::string> notes) {
-  for (const std::string &note : notes)
-    errs() << "note: " << printable(note) << "\n";
+  for (const std::string &note : notes) {
+    std::string line = "note: " + printable(note);
+    if (errs().is_displayed() && !StringRef(line).contains('\n'))
+      printWrapped(errs(), line, 2);
+    else
+      errs() << line << "\n";
+  }
 }

@@ -5,6 +5,7 @@
 #include "tessera/Support/File.h"
 #include "tessera/Support/Suggest.h"
 
+#include "llvm/Config/llvm-config.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -19,7 +20,8 @@ static void showCommands(ArrayRef<Command> commands, raw_ostream &out) {
          "usage: tessera COMMAND [OPTION...]\n\ncommands:\n";
   for (const Command &command : commands)
     out << formatv("  {0,-12} {1}\n", command.name, command.summary);
-  out << "\n'tessera COMMAND --help' shows a command's options\n";
+  out << "\n'tessera COMMAND --help' shows a command's options, 'tessera "
+         "--version' the version\n";
 }
 
 static int dispatch(ArrayRef<Command> commands, int argc, char **argv) {
@@ -28,6 +30,11 @@ static int dispatch(ArrayRef<Command> commands, int argc, char **argv) {
     return kUsageError;
   }
   StringRef name = argv[1];
+  if (name == "--version" || name == "version") {
+    outs() << "tessera " << TESSERA_VERSION << " (LLVM " << LLVM_VERSION_STRING
+           << ")\n";
+    return 0;
+  }
   if (name == "--help" || name == "-h" || name == "help") {
     showCommands(commands, outs());
     return 0;

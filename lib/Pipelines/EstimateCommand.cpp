@@ -31,6 +31,15 @@ struct EstimateFlags {
   WholeFlag<> cacheBatch{"cache-batch", cl::init(1), cl::cat(category),
                          cl::value_desc("N"),
                          cl::desc("Sequences served at once (default: 1)")};
+  cl::opt<std::string> weights{
+      "weights", cl::cat(category),
+      cl::value_desc("bf16|fp8|int8|mxfp4|nvfp4|int4"),
+      cl::desc("Format of the served layers' matrices (default: the "
+               "checkpoint's, or bf16)")};
+  cl::opt<std::string> cache{"kv-cache", cl::cat(category),
+                             cl::value_desc("bf16|fp8|int8"),
+                             cl::desc("Format of the key-value cache "
+                                      "(default: bf16)")};
   CountFlag<1000, 'T'> tokens{"tokens", cl::init(0), cl::cat(category),
                               cl::value_desc("1.4T"),
                               cl::desc("Training tokens")};
@@ -81,6 +90,8 @@ int tessera::estimateCommand(int argc, char **argv) {
          {static_cast<cl::Option *>(&flags.cluster),
           static_cast<cl::Option *>(&flags.chip),
           static_cast<cl::Option *>(&flags.cacheBatch),
+          static_cast<cl::Option *>(&flags.weights),
+          static_cast<cl::Option *>(&flags.cache),
           static_cast<cl::Option *>(&flags.tokens),
           static_cast<cl::Option *>(&flags.mfu),
           static_cast<cl::Option *>(&flags.gpuHours),
@@ -112,6 +123,8 @@ int tessera::estimateCommand(int argc, char **argv) {
     return fail(std::move(error));
   options.sequence = flags.sequence;
   options.cacheBatch = flags.cacheBatch;
+  options.weights = flags.weights;
+  options.cache = flags.cache;
   options.layout = flags.layout;
   options.globalBatch = flags.globalBatch;
   options.stack = flags.stack;

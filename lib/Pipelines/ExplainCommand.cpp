@@ -8,6 +8,7 @@
 #include "tessera/Import/ModelConfig.h"
 #include "tessera/Planning/Export.h"
 #include "tessera/Planning/Framework.h"
+#include "tessera/Support/Printable.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -72,10 +73,14 @@ static Error readFrom(StringRef path, const PlanInputFlags &flags,
     options.input.precision = run->precision;
   options.layout = withoutMootFields(run->layout, model->layers).str();
   options.layoutFile = path.str();
-  if (options.input.globalBatch == 0)
+  if (options.input.globalBatch == 0) {
     options.input.globalBatch = run->workload.globalBatch;
-  if (options.input.sequence == 0)
+    options.input.batchFrom = printableName(path);
+  }
+  if (options.input.sequence == 0) {
     options.input.sequence = run->workload.sequence;
+    options.input.sequenceFrom = printableName(path);
+  }
   return Error::success();
 }
 

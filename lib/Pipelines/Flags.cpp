@@ -30,8 +30,13 @@ std::string tessera::flagText(const cl::Option &option) {
 
 bool tessera::readWhole(const cl::Option &option, StringRef text, int64_t least,
                         int64_t most, long long &value) {
-  if (!text.getAsInteger(10, value) && value >= least && value <= most)
+  Expected<int64_t> count = parseWholeCount(text);
+  if (!count) {
+    consumeError(count.takeError());
+  } else if (*count >= least && *count <= most) {
+    value = *count;
     return false;
+  }
   bool open = most == std::numeric_limits<int64_t>::max();
   return badValue(option,
                   "expected a whole number " +

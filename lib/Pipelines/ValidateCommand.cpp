@@ -21,6 +21,9 @@ struct ValidateFlags {
   cl::opt<std::string> source{"source", cl::cat(category),
                               cl::value_desc("TEXT"),
                               cl::desc("Only sources whose name has this")};
+  cl::opt<bool> form{"template", cl::cat(category),
+                     cl::desc("Print a POINTS.csv to fill with measurements "
+                              "of your own")};
   cl::opt<bool> runs{"runs", cl::cat(category), cl::desc("Show every run")};
   cl::opt<bool> json{"json", cl::cat(category), cl::desc("As JSON")};
   cl::opt<bool> details{"details", cl::cat(category),
@@ -35,8 +38,13 @@ int tessera::validateCommand(int argc, char **argv) {
                              "(test/Data/published/points.csv is such a file).",
                              "POINTS.csv"))
     return *code;
+  if (flags.form) {
+    outs() << validateTemplate();
+    return 0;
+  }
   if (flags.points.empty())
-    return fail("give the file of measurements: tessera validate POINTS.csv");
+    return fail("give the file of measurements: tessera validate POINTS.csv "
+                "('tessera validate --template' prints one to fill)");
   ValidateOptions options;
   options.points = flags.points;
   options.constants = flags.constants;

@@ -1,7 +1,9 @@
 //===- Printable.cpp - names of others' making, fit for a terminal --------===//
 #include "tessera/Support/Printable.h"
+#include "tessera/Support/Wrap.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/Process.h"
 
 using namespace llvm;
 
@@ -36,5 +38,10 @@ std::string tessera::printableMessage(StringRef text) {
 }
 
 void tessera::printError(raw_ostream &os, const Twine &message) {
-  os << "error: " << printableMessage(message.str()) << "\n";
+  std::string line = "error: " + printableMessage(message.str());
+  // Whoever reads it from a pipe gets one line.
+  if (os.is_displayed() || sys::Process::GetEnv("COLUMNS"))
+    printWrapped(os, line, 2);
+  else
+    os << line << "\n";
 }

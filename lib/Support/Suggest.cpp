@@ -19,17 +19,19 @@ StringRef tessera::nearestName(StringRef name, ArrayRef<StringRef> candidates) {
   for (StringRef candidate : candidates) {
     std::string lower = candidate.lower();
     double distance = StringRef(typed).edit_distance(lower);
+    bool oneSlip = distance == 1;
     if (StringRef(lower).starts_with(typed) ||
         StringRef(typed).starts_with(lower))
       distance /= 2.0;
     double longest = std::max(typed.size(), lower.size());
     double score = longest > 0 ? 1.0 - distance / longest : 0.0;
-    if (score > bestScore) {
+    // Less alike is another name, not a mistyped one.
+    if (score > bestScore && (score > 0.5 || oneSlip)) {
       bestScore = score;
       best = candidate;
     }
   }
-  return bestScore >= 0.4 ? best : StringRef();
+  return best;
 }
 
 std::string tessera::didYouMean(StringRef name,

@@ -87,9 +87,28 @@ Expected<double> tessera::parseMemory(StringRef text) {
 }
 
 Expected<double> tessera::parseCount(StringRef text) {
-  static const Unit units[] = {{"", 1},    {"K", 1e3}, {"M", 1e6},
-                               {"B", 1e9}, {"G", 1e9}, {"T", 1e12}};
+  static const Unit units[] = {{"", 1},     {"K", 1e3},   {"M", 1e6},
+                               {"B", 1e9},  {"G", 1e9},   {"T", 1e12},
+                               {"Ki", 1024}, {"Mi", 1024 * 1024}};
   return parseQuantity(text, units, "a count", "6.7B or 1.4T");
+}
+
+Expected<int64_t> tessera::parseWholeCount(StringRef text) {
+  int64_t value = 0;
+  if (!text.trim().getAsInteger(10, value))
+    return value;
+  // What has a unit; a double holds whole numbers up to here.
+  constexpr double kMostWhole = 9007199254740992.0;
+  StringRef digits = text.trim();
+  Expected<double> count = parseCount(digits);
+  if (!count) {
+    consumeError(count.takeError());
+  } else if (*count <= kMostWhole && *count == std::floor(*count) &&
+             isalpha(static_cast<unsigned char>(digits.back()))) {
+    return int64_t(*count);
+  }
+  return makeError("expected a whole number like 4096 or 1K, got '" + text +
+                   "'");
 }
 
 Expected<double> tessera::parseDuration(StringRef text) {

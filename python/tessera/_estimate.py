@@ -45,9 +45,14 @@ class Estimate(Shown):
     flops_per_token_counted_causal: Optional[float] = None
     cache_bytes_per_sequence: Optional[float] = None
     inference_bytes: Optional[float] = None
+    weight_format: Optional[str] = None
+    cache_format: Optional[str] = None
+    inference_weight_bytes: Optional[float] = None
     chip: Optional[str] = None
     min_gpus_training: Optional[int] = None
     min_gpus_inference: Optional[int] = None
+    inference_bytes_per_gpu: Optional[float] = None
+    inference_kept_free_bytes: Optional[float] = None
     training_flops: Optional[float] = None
     mfu: Optional[float] = None
     gpu_hours: Optional[float] = None
@@ -95,6 +100,9 @@ _TEXTS = (
     ("weight_bytes", _gigabytes),
     ("gradient_bytes", _gigabytes),
     ("optimizer_bytes", _gigabytes),
+    ("weight_format", str),
+    ("inference_weight_bytes", _gigabytes),
+    ("cache_format", str),
     ("cache_bytes_per_sequence", _gigabytes),
     ("inference_bytes", _gigabytes),
     ("min_gpus_training", str),
@@ -114,6 +122,8 @@ def estimate(
     *,
     sequence: Optional[int] = None,
     cache_batch: Optional[int] = None,
+    weights: Optional[str] = None,
+    kv_cache: Optional[str] = None,
     tokens: Union[None, float, str] = None,
     mfu: Optional[float] = None,
     gpu_hours: Union[None, float, str] = None,
@@ -127,8 +137,9 @@ def estimate(
 
     `model` is a folder, a config.json, a shipped name or a parameter count
     ("6.7B"); `cluster` a chip ("a100-80g-sxm") or a cluster ("h100-sxm:16x8").
-    `cache_batch` sequences of `sequence` tokens are served at once. `tokens` is
-    a number or "1.4T"; of `mfu` (a fraction), `gpu_hours` and
+    `cache_batch` sequences of `sequence` tokens are served at once, with
+    `weights` ("fp8", "int4", ...; else the checkpoint's) and a `kv_cache` ("fp8")
+    in those formats. `tokens` is a number or "1.4T"; of `mfu` (a fraction), `gpu_hours` and
     `tokens_per_second` (of one GPU) at most one is given, the others follow. A
     `layout` ("tp=8 pp=4 mb=1 sp" or a plan's candidate) on a whole cluster adds
     the memory of every stage; `global_batch` and `stack` are for it, as in `plan`.
@@ -143,6 +154,8 @@ def estimate(
                 cluster=None if cluster is None else os.fspath(cluster),
                 sequence=sequence,
                 cache_batch=cache_batch,
+                weights=weights,
+                kv_cache=kv_cache,
                 tokens=tokens,
                 mfu=mfu,
                 gpu_hours=gpu_hours,

@@ -138,10 +138,12 @@ class Candidate:
     """A layout with its prediction.
 
     `layout` is its text ("dp=8 tp=4 ..."), `choices` the same field by field;
-    `step_seconds` is one optimizer step, `mfu` counts 6 N FLOPs per token over
-    the peak of all GPUs. `time` divides the step (seconds: compute,
+    `step_seconds` is one optimizer step; `mfu` is model FLOPs over the peak of
+    all GPUs with attention over all positions (PaLM, arXiv 2204.02311, appendix
+    B), `mfu_causal` with attention as it is masked, `mfu_6n` without. `time` divides the step (seconds: compute,
     recomputation, communication by axis, pipeline bubble, ...) and `memory` the
-    peak of the fullest GPU (bytes by kind), which is on stage `fullest_stage`.
+    peak of the fullest GPU (bytes by kind), which is on stage `fullest_stage`;
+    `memory_kept_free_bytes` is what a plan leaves free beside it.
     """
 
     layout: str
@@ -154,6 +156,9 @@ class Candidate:
     memory_bytes: float
     memory: Mapping[str, float]
     fullest_stage: int
+    mfu_causal: float
+    mfu_6n: float
+    memory_kept_free_bytes: float
 
     def __str__(self) -> str:
         return (
@@ -170,11 +175,14 @@ class Candidate:
             data["step_seconds"],
             data["tokens_per_second"],
             data["tokens_per_second_per_gpu"],
-            data["mfu_6n"],
+            data["mfu"],
             data["time"],
             data["memory_bytes"],
             data["memory"],
             data["fullest_stage"],
+            data["mfu_causal"],
+            data["mfu_6n"],
+            data["memory_kept_free_bytes"],
         )
 
     def _row(self) -> Mapping[str, Any]:
@@ -188,6 +196,8 @@ class Candidate:
             tokens_per_second=self.tokens_per_second,
             tokens_per_second_per_gpu=self.tokens_per_second_per_gpu,
             mfu=self.mfu,
+            mfu_causal=self.mfu_causal,
+            mfu_6n=self.mfu_6n,
             memory_bytes=self.memory_bytes,
         )
         row.update({f"time_{name}": seconds for name, seconds in self.time.items()})

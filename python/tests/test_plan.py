@@ -53,7 +53,7 @@ def test_numbers_are_the_tools(plan):
     for got, want in zip(plan.ranked, data["ranked"]):
         assert got.layout == want["layout_text"]
         assert got.step_seconds == want["step_seconds"]
-        assert got.mfu == want["mfu_6n"]
+        assert got.mfu == want["mfu"]
         assert got.memory == want["memory"]
     assert len(plan.ranked) == len(data["ranked"]) > 1
     assert [c.memory_bytes for c in plan.front] == [c["memory_bytes"] for c in data["front"]]

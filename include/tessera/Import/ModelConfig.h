@@ -121,6 +121,12 @@ struct ModelConfig {
   /// nothing reads, stored forms that are taken for others.
   std::vector<std::string> notes;
   bool quantized = false; ///< the checkpoint's weights are no plain numbers
+  /// Their number format, as --weights of `tessera estimate` names it ("fp8",
+  /// "int4"); "": plain numbers, or a method that is not known.
+  std::string quantizedFormat;
+  /// What of the model is planned with but cannot be loaded or computed ("the
+  /// fused qkv_proj of grouped heads"); "": nothing.
+  std::string planOnly;
   int64_t hidden = 0, layers = 0, heads = 0, kvHeads = 0, headDim = 0;
   int64_t intermediate = 0, vocab = 0, maxPositions = 0;
   /// Sliding window of each layer, 0 for none.

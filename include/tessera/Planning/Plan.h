@@ -24,6 +24,8 @@ struct PlanInput {
   std::string cluster;
   int64_t sequence = 0;           ///< 0: the model's positions, at most 4096
   int64_t globalBatch = 0;        ///< sequences; 0: about 4M tokens
+  /// Where the two were said, for people.
+  std::string sequenceFrom = "--sequence", batchFrom = "--global-batch";
   std::string precision = "bf16"; ///< bf16 or fp8 (the layers' products)
   std::string stack = "nemo";
   /// Why it is that stack where nobody named it: "train.sh is a file of
@@ -86,6 +88,8 @@ struct EstimateOptions {
   int64_t sequence = 0;
   /// Inference: sequences served at once and their length.
   int64_t cacheBatch = 1;
+  /// Formats of weights and cache; "": the checkpoint's, 16 bits.
+  std::string weights, cache;
   double tokens = 0;   ///< training tokens; 0: not asked
   double mfu = 0;      ///< model FLOPs utilisation
   double gpuHours = 0; ///< the two others follow

@@ -24,6 +24,9 @@ struct ValidateOptions {
   FeatureSourceMaker features;
 };
 
+/// A file of measurements to fill: the header and a row.
+std::string validateTemplate();
+
 /// Reads, predicts and reports. Returns 0, or 1 after a message on `err`.
 int runValidate(const ValidateOptions &options, llvm::raw_ostream &out,
                 llvm::raw_ostream &err);

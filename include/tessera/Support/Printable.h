@@ -27,7 +27,8 @@ std::string printableName(llvm::StringRef text);
 std::string printableMessage(llvm::StringRef text);
 
 /// "error: MESSAGE", as every command reports a mistake: one line, whatever the
-/// message quotes.
+/// message quotes; on a terminal (or where $COLUMNS says how wide it is)
+/// wrapped.
 void printError(llvm::raw_ostream &os, const llvm::Twine &message);
 
 } // namespace tessera

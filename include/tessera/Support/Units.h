@@ -30,6 +30,9 @@ llvm::Expected<double> parseMemory(llvm::StringRef text);
 /// "7", "6.7B", "1.4T", "300e9" -> a count (K, M, B or G, T are 10^3 ...
 /// 10^12).
 llvm::Expected<double> parseCount(llvm::StringRef text);
+/// "4096", "1K", "128Ki" (of 1,024 each): a whole number, with the units of
+/// parseCount.
+llvm::Expected<int64_t> parseWholeCount(llvm::StringRef text);
 /// "90", "90s", "1.5h", "3 days", "20ms", "5us" -> seconds.
 llvm::Expected<double> parseDuration(llvm::StringRef text);
 

@@ -1,7 +1,9 @@
 //===- Accounting.cpp - parameters, FLOPs, memory, time and energy --------===//
 #include "Accounting.h"
 #include "tessera/Support/Error.h"
+#include "tessera/Support/Suggest.h"
 #include "tessera/Support/Units.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 #include <cmath>
@@ -56,6 +58,73 @@ Expected<TrainingCost> tessera::trainingCost(const TrainingRun &r) {
     c.days = c.gpuHours / 24 / double(r.gpus);
   c.energyWattHours = c.gpuHours * r.powerWatts * kPowerUsageEffectiveness;
   return c;
+}
+
+/// Scales: 32 bits for 128 x 128 elements (DeepSeek-V3, arXiv 2412.19437,
+/// section 3.3), 8 bits for 32 (OCP Microscaling Formats 1.0) or 16 (NVFP4),
+/// and 16 bits with a zero point of 4 for 128 (GPTQ's and AWQ's usual groups).
+static constexpr ServingFormat kWeightFormats[] = {
+    {"bf16", 2},
+    {"fp16", 2},
+    {"fp8", 1 + 4.0 / (128 * 128)},
+    {"int8", 1},
+    {"mxfp4", 0.5 + 1.0 / 32},
+    {"nvfp4", 0.5 + 1.0 / 16},
+    {"int4", 0.5 + 2.5 / 128}};
+
+static Expected<ServingFormat> formatAmong(ArrayRef<ServingFormat> formats,
+                                           StringRef flag, StringRef name) {
+  std::vector<StringRef> names;
+  for (const ServingFormat &format : formats) {
+    if (format.name == name)
+      return format;
+    names.push_back(format.name);
+  }
+  return makeError(flag + ": expected " + join(ArrayRef(names).drop_back(), ", ") +
+                   " or " + names.back() + ", got '" + name + "'" +
+                   didYouMean(name, names));
+}
+
+Expected<ServingFormat> tessera::weightFormat(StringRef flag, StringRef name) {
+  return formatAmong(kWeightFormats, flag, name);
+}
+
+Expected<ServingFormat> tessera::cacheFormat(StringRef flag, StringRef name) {
+  // Scales of whole tensors or heads.
+  static constexpr ServingFormat formats[] = {
+      {"bf16", 2}, {"fp16", 2}, {"fp8", 1}, {"int8", 1}};
+  return formatAmong(formats, flag, name);
+}
+
+double tessera::layerBytes(const ModelConfig &config,
+                           const ServingFormat &format) {
+  double all = 0, matrices = 0;
+  config.forEachParameter([&](const ParameterRef &parameter) {
+    if (!parameter.isLayered())
+      return;
+    double elements = double(config.layersOf(parameter));
+    for (int64_t size : parameter.shape)
+      elements *= double(size);
+    all += elements;
+    if (parameter.shape.size() > 1 && parameter.symbol != "router")
+      matrices += elements;
+  });
+  return all > 0 ? 2 + (format.bytes - 2) * matrices / all : 2;
+}
+
+double tessera::servedWeightBytes(const ModelConfig &config,
+                                  const ServingFormat &format) {
+  double layers = 0;
+  config.forEachParameter([&](const ParameterRef &parameter) {
+    if (!parameter.isLayered())
+      return;
+    double elements = double(config.layersOf(parameter));
+    for (int64_t size : parameter.shape)
+      elements *= double(size);
+    layers += elements;
+  });
+  return layers * layerBytes(config, format) +
+         2 * (double(config.numParameters()) - layers);
 }
 
 double tessera::cacheBytes(const ModelConfig &c, int64_t sequence,

@@ -51,6 +51,24 @@ constexpr double kPowerUsageEffectiveness = 1.1;
 /// given, or where they would mean more than the peak.
 llvm::Expected<TrainingCost> trainingCost(const TrainingRun &run);
 
+/// A number format that weights or caches are served in.
+struct ServingFormat {
+  llvm::StringRef name;
+  double bytes; ///< of an element, with its share of the scales
+};
+/// The format that `name` is; `flag` is named in errors. Caches have no formats
+/// below 8 bits.
+llvm::Expected<ServingFormat> weightFormat(llvm::StringRef flag,
+                                           llvm::StringRef name);
+llvm::Expected<ServingFormat> cacheFormat(llvm::StringRef flag,
+                                          llvm::StringRef name);
+
+/// Bytes of a parameter of the layers, on average, whose matrices are in
+/// `format`; norms, biases and routers stay in 16 bits.
+double layerBytes(const ModelConfig &config, const ServingFormat &format);
+/// Bytes of all weights; embedding and head stay in 16 bits too.
+double servedWeightBytes(const ModelConfig &config, const ServingFormat &format);
+
 /// Bytes of the key-value cache of one sequence: grouped heads, latent
 /// attention's compressed rows, and no more positions than a layer's window. An
 /// encoder keeps none.

@@ -14,6 +14,7 @@
 #include "tessera/Support/Table.h"
 #include "tessera/Support/Units.h"
 #include "tessera/Support/Wrap.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>
 #include <cmath>
@@ -43,29 +44,38 @@ static int64_t cacheParts(const ModelConfig &config, int64_t tp) {
 static std::vector<ServingMemory> servingMemory(const PlanSession &session,
                                                 const PlanProblem &p,
                                                 Layout layout,
-                                                int64_t cacheBatch) {
+                                                const ServingQuestion &q) {
   // Served weights are whole: without ZeRO.
   layout.zeroStage = std::min(layout.zeroStage, 1);
   ModelProvider provider(p);
-  std::vector<MemoryUse> stages;
-  memoryUse(provider.features(layout), layout, p.workload, p.model.cluster,
-            &stages);
-  double cache = cacheBytes(session.config, p.workload.sequence) *
-                 double(cacheBatch) /
+  std::vector<MemoryUse> stages, bare;
+  ModelFeatures features = provider.features(layout);
+  memoryUse(features, layout, p.workload, p.model.cluster, &stages);
+  // Without embedding and head, which keep 16 bits.
+  for (const BlockCall &call : features.calls)
+    if (call.pinned) {
+      BlockFeatures &block = features.blocks[call.block];
+      block.denseParameters = block.expertParameters = 0;
+    }
+  memoryUse(features, layout, p.workload, p.model.cluster, &bare);
+  double cache = cacheBytes(session.config, p.workload.sequence, q.cacheBytes) *
+                 double(q.cacheBatch) /
                  double(cacheParts(session.config, layout.tp));
   std::vector<int> layers =
       stageLayers(layout, static_cast<int>(session.config.layers));
   std::vector<ServingMemory> serving;
-  for (const MemoryUse &stage : stages)
+  for (auto [stage, inner] : llvm::zip(stages, bare))
     serving.push_back(
-        {stage.weights,
+        {stage.weights +
+             inner.weights * (q.layerBytes / p.workload.weightBytes - 1),
          cache * layers[stage.stage] / double(session.config.layers),
          stage.context});
   return serving;
 }
 
 Expected<std::optional<ServingGroup>>
-tessera::smallestServingGroup(const PlanInput &input, int64_t cacheBatch) {
+tessera::smallestServingGroup(const PlanInput &input,
+                              const ServingQuestion &question) {
   Expected<PlanSession> session = makeSession(input);
   if (!session)
     return session.takeError();
@@ -94,7 +104,7 @@ tessera::smallestServingGroup(const PlanInput &input, int64_t cacheBatch) {
         continue;
       double bytes = 0;
       for (const ServingMemory &m :
-           servingMemory(*session, q, split, cacheBatch))
+           servingMemory(*session, q, split, question))
         bytes = std::max(bytes, m.total());
       least = std::min(least.value_or(bytes), bytes);
     }
@@ -105,17 +115,17 @@ tessera::smallestServingGroup(const PlanInput &input, int64_t cacheBatch) {
     if (std::optional<double> bytes = need(tp, 1)) {
       widest = tp;
       if (*bytes <= p.memoryLimit)
-        return ServingGroup{tp, 1};
+        return ServingGroup{tp, 1, *bytes, p.memoryRoom};
     }
   for (int pp = 2; pp <= int(session->config.layers); ++pp)
     if (std::optional<double> bytes = need(widest, pp))
       if (*bytes <= p.memoryLimit)
-        return ServingGroup{widest, pp};
+        return ServingGroup{widest, pp, *bytes, p.memoryRoom};
   return std::optional<ServingGroup>();
 }
 
 Expected<RankMemory> tessera::rankMemory(const PlanInput &input, StringRef text,
-                                         int64_t cacheBatch) {
+                                         const ServingQuestion &question) {
   Expected<PlanSession> session = makeSession(input);
   if (!session)
     return session.takeError();
@@ -130,12 +140,12 @@ Expected<RankMemory> tessera::rankMemory(const PlanInput &input, StringRef text,
   memory.layout = layout.str();
   memory.limit =
       input.memory.empty() ? p.model.cluster.chip.memoryBytes : p.memoryLimit;
-  memory.cacheBatch = cacheBatch;
+  memory.cacheBatch = question.cacheBatch;
   ModelProvider provider(p);
   memoryUse(provider.features(layout), layout, p.workload, p.model.cluster,
             &memory.training);
 
-  memory.serving = servingMemory(*session, p, layout, cacheBatch);
+  memory.serving = servingMemory(*session, p, layout, question);
   return memory;
 }
 
@@ -183,9 +193,9 @@ void tessera::printRankMemory(const RankMemory &memory, raw_ostream &out) {
     stages.emplace_back();
     for (const Share &share : memoryShares(stage))
       stages.back().push_back(share.value);
-    stages.back().push_back(stage.total());
+    stages.back().push_back(stage.needed());
   }
-  names.push_back("total");
+  names.push_back("needed");
   printStages(names, stages, memory.limit, out);
   out << "\nserving " << memory.cacheBatch
       << (memory.cacheBatch == 1 ? " sequence" : " sequences")
@@ -200,7 +210,7 @@ void tessera::printRankMemory(const RankMemory &memory, raw_ostream &out) {
 json::Value tessera::toJson(const RankMemory &memory) {
   json::Array training, serving;
   for (const MemoryUse &stage : memory.training) {
-    json::Object o{{"stage", stage.stage}, {"total", stage.total()}};
+    json::Object o{{"stage", stage.stage}, {"total", stage.needed()}};
     for (const Share &share : memoryShares(stage))
       o[share.name] = share.value;
     training.push_back(std::move(o));

@@ -29,6 +29,10 @@ struct Estimate {
   ModelState state;
   std::optional<double> cache; ///< bytes of one sequence
   int64_t cacheBatch = 1;
+  /// What is served: formats, and whether the weights' is the checkpoint's.
+  ServingFormat weights{"bf16", 2}, cacheFormat{"bf16", 2};
+  bool stored = false;
+  double servedWeights = 0;
   std::optional<Cluster> cluster;
   std::optional<TrainingCost> training;
   double tokens = 0;
@@ -36,7 +40,7 @@ struct Estimate {
   std::optional<ServingGroup> group;
 
   double inferenceBytes() const {
-    return state.weights + cache.value_or(0) * double(cacheBatch);
+    return servedWeights + cache.value_or(0) * double(cacheBatch);
   }
 };
 } // namespace
@@ -61,7 +65,10 @@ static Expected<double> graphFlops(const EstimateOptions &o,
 }
 
 static Error readSizes(const EstimateOptions &o, Estimate &e) {
-  e.name = printableName(o.model);
+  // Of a path its last name.
+  StringRef path = StringRef(o.model).rtrim('/');
+  path.consume_back("/config.json");
+  e.name = printableName(path.substr(path.rfind('/') + 1));
   // A bare size, "6.7B", where there is no file or shipped model of that name.
   // Released weights lie in folders that are named so, too.
   Expected<double> count = parseCount(o.model);
@@ -98,8 +105,33 @@ static Error readSizes(const EstimateOptions &o, Estimate &e) {
   if (!graph)
     return graph.takeError();
   e.graph = *graph;
-  e.cache = cacheBytes(*e.config, e.sequence);
   return Error::success();
+}
+
+/// The formats to serve in, and what they make of weights and cache.
+static Error readServing(const EstimateOptions &o, Estimate &e) {
+  std::string stored = e.config ? e.config->quantizedFormat : "";
+  e.stored = o.weights.empty() && !stored.empty();
+  Expected<ServingFormat> weights = weightFormat(
+      "--weights", !o.weights.empty() ? o.weights : e.stored ? stored : "bf16");
+  if (!weights)
+    return weights.takeError();
+  Expected<ServingFormat> cache =
+      cacheFormat("--kv-cache", o.cache.empty() ? "bf16" : o.cache);
+  if (!cache)
+    return cache.takeError();
+  e.weights = *weights;
+  e.cacheFormat = *cache;
+  e.servedWeights = e.config ? servedWeightBytes(*e.config, e.weights)
+                             : e.weights.bytes * e.total;
+  if (e.config)
+    e.cache = cacheBytes(*e.config, e.sequence, e.cacheFormat.bytes);
+  return Error::success();
+}
+
+static ServingQuestion questionOf(const Estimate &e) {
+  return {e.cacheBatch, e.config ? layerBytes(*e.config, e.weights) : 2,
+          e.cacheFormat.bytes};
 }
 
 /// More than the name of a chip.
@@ -146,6 +178,19 @@ static Error readTraining(const EstimateOptions &o, Estimate &e) {
   return Error::success();
 }
 
+/// "423.3 GFLOP"
+static std::string formatFlops(double flops) {
+  std::string text = formatCount(flops);
+  // Counts end in K, M, B and T, multiples of FLOP in other letters.
+  StringRef number = text;
+  StringRef prefix = number.consume_back("T")   ? "T"
+                     : number.consume_back("B") ? "G"
+                     : number.consume_back("M") ? "M"
+                     : number.consume_back("K") ? "K"
+                                                : "";
+  return (number + " " + prefix + "FLOP").str();
+}
+
 static void printEstimate(const Estimate &e, raw_ostream &out) {
   TextTable t;
   t.column(e.name, TextTable::Align::Left, false)
@@ -159,8 +204,10 @@ static void printEstimate(const Estimate &e, raw_ostream &out) {
   // plan and of drivers.
   std::vector<double> sizes = {e.state.total(), e.state.weights,
                                e.state.gradients, e.state.optimizer};
-  if (e.cache && *e.cache > 0)
-    sizes.insert(sizes.end(), {*e.cache, e.inferenceBytes()});
+  bool serves = e.cache && *e.cache > 0;
+  if (serves)
+    sizes.insert(sizes.end(),
+                 {e.servedWeights, *e.cache, e.inferenceBytes()});
   std::vector<std::string> binary = formatSizes(sizes),
                            decimal = formatDecimalSizes(sizes);
   size_t at = 0;
@@ -171,20 +218,27 @@ static void printEstimate(const Estimate &e, raw_ostream &out) {
   row("parameters", formatCount(e.total));
   if (e.active != e.total)
     row("active parameters", formatCount(e.active), "of each token");
-  row("training FLOPs per token", formatCount(e.sixN), "6 N");
+  row("training of one token", formatFlops(e.sixN), "6 N");
   if (e.full)
-    row("", formatCount(*e.full),
+    row("", formatFlops(*e.full),
         "attention over all " + std::to_string(e.sequence) + " positions");
   if (e.graph)
-    row("", formatCount(*e.graph), "on the graph, with its masks");
+    row("", formatFlops(*e.graph), "on the graph, with its masks");
   t.rule();
   memoryRow("training state", "16 bytes a parameter (plan: 18)");
   memoryRow("  weights", "16 bits");
   memoryRow("  gradients", "16 bits");
   memoryRow("  optimizer", "32-bit master weights and moments");
-  if (e.cache && *e.cache > 0) {
-    memoryRow("key-value cache",
-              "of one sequence of " + std::to_string(e.sequence) + ", 16 bits");
+  if (serves) {
+    memoryRow("served weights",
+              e.weights.name.str() +
+                  (e.stored ? " (the checkpoint's)"
+                   : e.weights.bytes == 2
+                       ? " (--weights)"
+                       : ", embedding and head bf16"));
+    memoryRow("key-value cache", "of one sequence of " +
+                                     std::to_string(e.sequence) + ", " +
+                                     e.cacheFormat.name.str());
     memoryRow("inference",
               "weights and the cache of " + std::to_string(e.cacheBatch) +
                   (e.cacheBatch == 1 ? " sequence" : " sequences"));
@@ -201,7 +255,7 @@ static void printEstimate(const Estimate &e, raw_ostream &out) {
       row("GPUs that hold it for inference", std::to_string(e.group->gpus()),
           "tp=" + std::to_string(e.group->tp) +
               (e.group->pp > 1 ? " pp=" + std::to_string(e.group->pp) : "") +
-              ", the least legal split");
+              ": " + formatBytes(e.group->bytes) + " on each, 5 % kept free");
     else if (e.config)
       row("GPUs that hold it for inference", "-", "no legal split holds it");
     else
@@ -242,6 +296,9 @@ static json::Value estimateJson(const Estimate &e) {
     o["flops_per_token_counted_causal"] = *e.graph;
     o["cache_bytes_per_sequence"] = *e.cache;
     o["inference_bytes"] = e.inferenceBytes();
+    o["weight_format"] = e.weights.name;
+    o["cache_format"] = e.cacheFormat.name;
+    o["inference_weight_bytes"] = e.servedWeights;
   }
   if (e.cluster) {
     double memory = e.cluster->chip.memoryBytes;
@@ -251,6 +308,8 @@ static json::Value estimateJson(const Estimate &e) {
       o["min_gpus_inference"] = e.group->gpus();
       o["inference_tp"] = e.group->tp;
       o["inference_pp"] = e.group->pp;
+      o["inference_bytes_per_gpu"] = e.group->bytes;
+      o["inference_kept_free_bytes"] = 0.05 * e.group->room;
     } else if (!e.config) {
       o["min_gpus_inference"] = minimumGPUs(e.inferenceBytes(), memory);
     }
@@ -291,7 +350,7 @@ static Error readRanks(const EstimateOptions &o, Estimate &e) {
   if (!e.cluster || !isWholeCluster(o.cluster))
     return makeError("--layout needs a cluster: --cluster h100-sxm:16x8");
   Expected<RankMemory> ranks =
-      rankMemory(planInput(o, e), o.layout, o.cacheBatch);
+      rankMemory(planInput(o, e), o.layout, questionOf(e));
   if (!ranks)
     return ranks.takeError();
   e.ranks = std::move(*ranks);
@@ -302,7 +361,7 @@ static Error readGroup(const EstimateOptions &o, Estimate &e) {
   if (!e.cluster || !e.config)
     return Error::success();
   Expected<std::optional<ServingGroup>> group =
-      smallestServingGroup(planInput(o, e), o.cacheBatch);
+      smallestServingGroup(planInput(o, e), questionOf(e));
   if (!group)
     return group.takeError();
   e.group = *group;
@@ -321,6 +380,8 @@ int tessera::runEstimate(const EstimateOptions &o, raw_ostream &out,
                 Twine(kLargestBatch) + ", got " + Twine(o.cacheBatch));
   e.cacheBatch = o.cacheBatch;
   if (Error error = readSizes(o, e))
+    return fail(toString(std::move(error)));
+  if (Error error = readServing(o, e))
     return fail(toString(std::move(error)));
   e.sixN = 6 * e.active;
   e.state = modelState(e.total);

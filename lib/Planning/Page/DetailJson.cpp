@@ -65,7 +65,7 @@ json::Object tessera::toJson(const LayoutDetail &d, bool timeline) {
   for (const MemoryUse &m : d.stages) {
     json::Object o = sharesJson(memoryShares(m));
     o["stage"] = m.stage;
-    o["total"] = m.total();
+    o["total"] = m.needed();
     stages.push_back(std::move(o));
   }
   json::Object o{{"memory_by_stage", std::move(stages)},

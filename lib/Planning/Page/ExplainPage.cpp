@@ -40,9 +40,9 @@ static std::vector<Piece> verdict(const ExplainReport &r) {
     return out;
   }
   out.push_back(
-      {Piece::Strong, {" loses " + formatPercent(r.loss()), "loss", r.loss()}});
+      {Piece::Strong, {" takes " + formatPercent(r.loss()) + " longer", "loss", r.loss()}});
   std::string why = losses(r.own.step, r.best->step);
-  plain(" against the best" + (why.empty() ? "" : ": " + why) + ".");
+  plain(" than the best" + (why.empty() ? "" : ": " + why) + ".");
   return out;
 }
 
@@ -64,7 +64,7 @@ static void writeChanges(HtmlPage &page, const ExplainReport &r) {
     double seconds = c.result.step.seconds;
     std::string gain =
         r.fits ? formatPercent(r.own.step.seconds / seconds - 1) : "fits";
-    rows.push_back({c.what,
+    rows.push_back({c.what + " (" + c.fields + ")",
                     gain,
                     {formatDuration(seconds),
                      "changes." + std::to_string(i) + ".step_seconds", seconds},
@@ -87,7 +87,7 @@ void tessera::writePage(const ExplainReport &r, raw_ostream &out) {
     page.paragraph({{Piece::Plain, "The best is "},
                     {Piece::Code, r.best->layout.str()},
                     {Piece::Plain, "."}});
-  for (const std::string &line : {obstaclesText(r), tightText(r)})
+  for (const std::string &line : {obstaclesText(r), r.fits ? fitText(r) : std::string()})
     if (!line.empty())
       page.sentence(line);
   writeCards(page, r.session, {"yours", "own", &r.own});

@@ -130,7 +130,7 @@ std::string tessera::memoryFigure(const LayoutDetail &d, double limit) {
   for (const MemoryUse &m : d.stages) {
     SvgBars::Bar bar;
     bar.label = "stage " + std::to_string(m.stage);
-    bar.total = formatNumber(m.total() / kGiB, 1);
+    bar.total = formatNumber(m.needed() / kGiB, 1);
     for (const Share &share : memoryShares(m)) {
       if (&m == &d.stages.front())
         chart.kinds.push_back(
@@ -255,7 +255,7 @@ std::string tessera::frontFigure(const std::vector<Candidate> &front) {
   line.colour = points.colour = colour::kBlue.str();
   points.markers = true;
   for (const Candidate &c : front) {
-    double x = c.memory.total() / kGiB, y = c.step.seconds;
+    double x = c.memory.needed() / kGiB, y = c.step.seconds;
     line.points.push_back({x, y});
     points.points.push_back({x, y, c.layout.str(), 5, c.layout.str()});
   }

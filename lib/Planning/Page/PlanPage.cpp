@@ -83,8 +83,8 @@ static void writeAnswer(HtmlPage &page, const PlanReport &r) {
          best.step.seconds}},
        {Piece::Plain, " and the fullest GPU holds "},
        {Piece::Strong,
-        {formatBytes(best.memory.total()), "ranked.0.memory_bytes",
-         best.memory.total()}},
+        {formatBytes(best.memory.needed()), "ranked.0.memory_bytes",
+         best.memory.needed()}},
        {Piece::Plain, " of " + formatBytes(roomOf(p)) + "."}});
   writeCards(page, r.session, {"best", "ranked.0", &best});
   if (r.gpuHourPrice.amount > 0)
@@ -103,16 +103,16 @@ static void writeRanking(HtmlPage &page, const PlanReport &r) {
     const Candidate &c = r.result.ranked[i];
     std::string key = rankedKey(i) + ".";
     double perGPU = tokensPerSecond(c, p) / double(p.gpus());
-    double mfu = modelFlopsUtilisation(c, p);
+    double mfu = utilisationOf(c, p).full;
     rows.push_back(
         {std::to_string(i + 1),
          c.layout.str(),
          {formatDuration(c.step.seconds), key + "step_seconds", c.step.seconds},
          i ? formatPercent(c.step.seconds / best - 1) : std::string(),
          {formatNumber(perGPU, 0), key + "tokens_per_second_per_gpu", perGPU},
-         {formatPercent(mfu), key + "mfu_6n", mfu},
-         {formatNumber(c.memory.total() / kGiB, 1), key + "memory_bytes",
-          c.memory.total()}});
+         {formatPercent(mfu), key + "mfu", mfu},
+         {formatNumber(c.memory.needed() / kGiB, 1), key + "memory_bytes",
+          c.memory.needed()}});
   }
   page.table({{"", Column::Text},
               {"layout", Column::Code},
@@ -185,8 +185,8 @@ static void writeFront(HtmlPage &page, const PlanReport &r) {
     const Candidate &c = r.front[i];
     std::string key = "front." + std::to_string(i) + ".";
     rows.push_back(
-        {{formatNumber(c.memory.total() / kGiB, 1), key + "memory_bytes",
-          c.memory.total()},
+        {{formatNumber(c.memory.needed() / kGiB, 1), key + "memory_bytes",
+          c.memory.needed()},
          {formatDuration(c.step.seconds), key + "step_seconds", c.step.seconds},
          c.layout.str()});
   }

@@ -46,7 +46,7 @@ void tessera::writeCards(HtmlPage &page, const PlanSession &s,
   const PlanProblem &p = s.problem;
   const Candidate &c = *named.candidate;
   double perGPU = tokensPerSecond(c, p) / double(p.gpus());
-  double mfu = modelFlopsUtilisation(c, p);
+  double mfu = utilisationOf(c, p).full;
   Effort trillion = effortFor(1e12, c, p, p.gpus());
   auto of = [&](const char *field) { return named.key + "." + field; };
   page.cards(
@@ -56,15 +56,15 @@ void tessera::writeCards(HtmlPage &page, const PlanSession &s,
        {"tokens/s/GPU",
         {formatNumber(perGPU, 0), of("tokens_per_second_per_gpu"), perGPU},
         ""},
-       {"utilisation (MFU)", {formatPercent(mfu), of("mfu_6n"), mfu}, ""},
+       {"utilisation (MFU)", {formatPercent(mfu), of("mfu"), mfu}, ""},
        {"fullest GPU",
-        {formatBytes(c.memory.total()), of("memory_bytes"), c.memory.total()},
+        {formatBytes(c.memory.needed()), of("memory_bytes"), c.memory.needed()},
         "of " + formatBytes(roomOf(p))},
        {"1T tokens take", formatDuration(trillion.seconds), ""},
        {"GPU-hours for them", formatCount(trillion.gpuHours),
         formatNumber(trillion.megawattHours, 0) + " MWh"}});
   page.note("How far off the time of a step is to be expected: " +
-            expectedErrorText(p) + ".");
+            expectedErrorOf(c, p).text() + ".");
 }
 
 void tessera::writeTimeline(HtmlPage &page, const LayoutDetail &d) {
@@ -151,9 +151,9 @@ void tessera::writeTime(HtmlPage &page,
 void tessera::writeMemory(HtmlPage &page, const LayoutDetail &d,
                           const PlanProblem &p, const NamedCandidate &named) {
   page.figure(
-      memoryFigure(d, p.memoryLimit),
-      "What one GPU of each pipeline stage holds at its peak. The limit "
-      "is what a plan fills at most.");
+      memoryFigure(d, roomOf(p)),
+      "What one GPU of each pipeline stage needs at its peak, and what there "
+      "is.");
   const MemoryUse &m = named.candidate->memory;
   std::vector<std::vector<Shown>> rows;
   std::map<std::string, double> shares;
@@ -165,7 +165,7 @@ void tessera::writeMemory(HtmlPage &page, const LayoutDetail &d,
     if (shares.count(line.name)) {
       value = {line.text, named.key + ".memory." + shareKey(line.name),
                line.value};
-    } else if (line.name == "total") {
+    } else if (line.name == "needed") {
       value = {line.text, named.key + ".memory_bytes", line.value};
       total = int(rows.size());
     }

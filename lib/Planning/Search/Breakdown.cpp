@@ -25,7 +25,7 @@ std::vector<Share> tessera::memoryShares(const MemoryUse &m) {
   return {{"weights", m.weights},       {"gradients", m.gradients},
           {"optimizer", m.optimizer},   {"activations", m.activations},
           {"temporaries", m.transient}, {"nccl buffers", m.communication},
-          {"cuda context", m.context},  {"allocator reserve", m.reserve}};
+          {"cuda context", m.context}};
 }
 
 std::string tessera::losses(const StepTime &a, const StepTime &b) {
@@ -64,13 +64,35 @@ Effort tessera::effortFor(double tokens, const Candidate &c,
   return e;
 }
 
-double tessera::modelFlopsUtilisation(const Candidate &c,
-                                      const PlanProblem &p) {
+/// FLOPs of the products in a forward pass over one sequence, by the model's
+/// graph.
+static double graphFlops(const PlanProblem &p) {
+  ModelFeatures features = p.source->features(
+      Layout(), {p.workload.sequence, p.model.traits, Precision()});
+  double forward = 0;
+  for (const BlockCall &call : features.calls)
+    for (const OpFeature &op : features.blocks[call.block].ops)
+      forward += call.count * double(op.forward.matmulFlops);
+  return forward;
+}
+
+Utilisation tessera::utilisationOf(const Candidate &c, const PlanProblem &p) {
   double n = double(p.shape.activeParameters()) -
              (p.shape.tied ? 0.0 : double(p.shape.vocab) * p.shape.hidden);
-  double peak =
-      p.model.cluster.chip.peak(p.precision.linear) * double(p.gpus());
-  return 6 * n * tokensPerSecond(c, p) / peak;
+  double sequence = double(p.workload.sequence);
+  double ofOne = tokensPerSecond(c, p) /
+                 (p.model.cluster.chip.peak(p.precision.linear) *
+                  double(p.gpus()));
+  return {conventionalFlops(p.shape, 1, {}) / sequence * ofOne,
+          3 * graphFlops(p) / sequence * ofOne, 6 * n * ofOne};
+}
+
+std::string tessera::throughputText(const Candidate &c, const PlanProblem &p) {
+  Utilisation u = utilisationOf(c, p);
+  return formatNumber(tokensPerSecond(c, p) / double(p.gpus()), 0) +
+         " tokens/s/GPU, MFU " + formatPercent(u.full) + " (" +
+         formatPercent(u.causal) + " with attention as it is masked, " +
+         formatPercent(u.sixN) + " by 6 N alone)";
 }
 
 json::Object tessera::sharesJson(const std::vector<Share> &shares) {
@@ -85,16 +107,20 @@ json::Object tessera::sharesJson(const std::vector<Share> &shares) {
 
 json::Object tessera::toJson(const Candidate &c, const PlanProblem &p) {
   double tokens = tokensPerSecond(c, p);
+  Utilisation u = utilisationOf(c, p);
   return json::Object{
       {"layout", toJson(c.layout)},
       {"layout_text", c.layout.str()},
       {"step_seconds", c.step.seconds},
       {"tokens_per_second", tokens},
       {"tokens_per_second_per_gpu", tokens / double(p.gpus())},
-      {"mfu_6n", modelFlopsUtilisation(c, p)},
+      {"mfu", u.full},
+      {"mfu_causal", u.causal},
+      {"mfu_6n", u.sixN},
       {"time", sharesJson(timeShares(c.step))},
-      {"memory_bytes", c.memory.total()},
+      {"memory_bytes", c.memory.needed()},
       {"memory", sharesJson(memoryShares(c.memory))},
+      {"memory_kept_free_bytes", c.memory.reserve + p.memoryMargin},
       {"fullest_stage", c.memory.stage},
   };
 }

@@ -74,6 +74,8 @@ static std::optional<FrameworkName> formatOf(const PlanProblem &p) {
 }
 
 std::string tessera::whyNotCompiled(const PlanSession &s, const Layout &l) {
+  if (!s.config.planOnly.empty())
+    return s.config.planOnly;
   if (s.config.experts)
     return "the compiler has no kernels for experts yet";
   if (s.config.latent)
@@ -109,8 +111,8 @@ std::string tessera::explainCommandLine(const PlanSession &s, const Layout &l) {
   line += precisionFlag(p);
   if (p.stack != "nemo")
     line += " --stack " + p.stack;
-  if (p.memoryLimit != plannedMemory(p.model.cluster.chip))
-    line += " --memory " + formatNumber(p.memoryLimit, 0) + "B";
+  if (p.memoryRoom > 0 && p.memoryMargin == 0)
+    line += " --memory " + formatNumber(p.memoryRoom, 0) + "B";
   if (p.expertSkew > 1.0)
     line += " --expert-skew " + formatNumber(p.expertSkew, 6);
   return line + " --layout \"" + l.str() + "\"";
@@ -129,27 +131,42 @@ std::string tessera::exportCommandLine(const PlanSession &s, const Layout &l,
          " --layout \"" + l.str() + "\" -o " + file.str();
 }
 
+std::optional<NextStep> tessera::trainingStep(StringRef purpose,
+                                              const PlanSession &s,
+                                              const Layout &l) {
+  std::optional<FrameworkName> format = formatOf(s.problem);
+  if (!format)
+    return std::nullopt;
+  return NextStep{purpose.str(),
+                  exportCommandLine(s, l, format->name, format->fileName)};
+}
+
 std::vector<NextStep> tessera::nextSteps(const PlanSession &s,
                                          const PlanResult &result) {
   const Layout &l = result.ranked.front().layout;
   const Layout &other = result.ranked[result.ranked.size() > 1].layout;
   std::vector<NextStep> steps;
-  if (std::optional<FrameworkName> format = formatOf(s.problem))
-    steps.push_back({"train with it",
-                     exportCommandLine(s, l, format->name, format->fileName)});
+  if (std::optional<NextStep> step = trainingStep("train with it", s, l))
+    steps.push_back(std::move(*step));
   if (std::string line = compileCommandLine(s, l); !line.empty())
     steps.push_back({"build its forward pass", line});
   steps.push_back({"compare your own", explainCommandLine(s, other)});
   return steps;
 }
 
-void tessera::printNextSteps(const PlanSession &s, const PlanResult &result,
-                             raw_ostream &out) {
+void tessera::printNextSteps(ArrayRef<NextStep> steps, raw_ostream &out) {
+  if (steps.empty())
+    return;
   out << "\nnext:\n";
-  for (const NextStep &step : nextSteps(s, result)) {
+  for (const NextStep &step : steps) {
     out << "  " << step.purpose << ":\n";
     printCommand(out, step.command, 4);
   }
+}
+
+void tessera::printNextSteps(const PlanSession &s, const PlanResult &result,
+                             raw_ostream &out) {
+  printNextSteps(nextSteps(s, result), out);
   if (std::string why = whyNotCompiled(s, result.ranked.front().layout);
       !why.empty())
     printWrapped(out, "not compiled: " + why);

@@ -16,6 +16,11 @@ struct NextStep {
 std::vector<NextStep> nextSteps(const PlanSession &session,
                                 const PlanResult &result);
 
+/// The layout as the file of the session's software, where that has one.
+std::optional<NextStep> trainingStep(llvm::StringRef purpose,
+                                     const PlanSession &session,
+                                     const Layout &layout);
+
 /// Makes the --cluster of later commands say that many nodes: where it is a
 /// file, its JSON with another number in it.
 llvm::Error setNodes(PlanSession &session, int nodes);
@@ -36,7 +41,8 @@ std::string explainCommandLine(const PlanSession &session,
 /// Why `tessera compile` cannot build the layout; "" where it can.
 std::string whyNotCompiled(const PlanSession &session, const Layout &layout);
 
-/// Both, for the end of a report.
+void printNextSteps(llvm::ArrayRef<NextStep> steps, llvm::raw_ostream &out);
+/// Both, for the end of a plan.
 void printNextSteps(const PlanSession &session, const PlanResult &result,
                     llvm::raw_ostream &out);
 

@@ -42,8 +42,11 @@ struct PlanProblem {
   /// Cluster, fitted constants and traits of the stack.
   StepModel model;
   FixedChoices fixed;
-  /// Bytes that a rank may use.
+  /// Bytes that a rank of a plan may use, the allocator's reserve included.
   double memoryLimit = 0;
+  /// What a GPU has, or what the user allows of it, and how much of it a plan
+  /// keeps free besides that reserve. 0: all of the chip's, nothing.
+  double memoryRoom = 0, memoryMargin = 0;
   /// Load of the fullest expert-parallel rank over the mean.
   double expertSkew = 1.0;
   /// What the stack can run; null: no limits are known, and what only some

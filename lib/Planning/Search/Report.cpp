@@ -1,7 +1,6 @@
 //===- Report.cpp - a plan as text ----------------------------------------===//
 #include "Report.h"
 #include "NextSteps.h"
-#include "tessera/CostModel/Validation.h"
 #include "tessera/Support/Table.h"
 #include "tessera/Support/Units.h"
 #include "tessera/Support/Wrap.h"
@@ -14,24 +13,29 @@ using namespace tessera;
 using Side = TextTable::Align;
 
 double tessera::roomOf(const PlanProblem &p) {
-  const Chip &chip = p.model.cluster.chip;
-  return p.memoryLimit >= plannedMemory(chip) ? chip.memoryBytes
-                                              : p.memoryLimit;
+  return p.memoryRoom > 0 ? p.memoryRoom : p.model.cluster.chip.memoryBytes;
+}
+
+double tessera::keptFree(const Candidate &c, const PlanProblem &p) {
+  return c.memory.reserve + p.memoryMargin;
 }
 
 std::vector<BreakdownLine> tessera::memoryLines(const Candidate &c,
                                                 const PlanProblem &p) {
-  double total = c.memory.total(), room = roomOf(p), free = room - total;
+  double needed = c.memory.needed(), room = roomOf(p), free = room - needed;
   bool whole = room >= p.model.cluster.chip.memoryBytes;
   std::vector<BreakdownLine> lines;
+  auto add = [&](std::string name, double bytes) {
+    lines.push_back({std::move(name), bytes, "", formatPercent(bytes / room)});
+  };
   for (const Share &s : memoryShares(c.memory))
     if (s.value > 0)
-      lines.push_back({s.name, s.value, "", formatPercent(s.value / room)});
-  lines.push_back({"total", total, "", formatPercent(total / room)});
+      add(s.name, s.value);
+  add("needed", needed);
   lines.push_back(
       {whole ? "the chip's memory" : "limit (--memory)", room, "", ""});
-  lines.push_back({free < 0 ? "too much" : "free", std::abs(free), "",
-                   formatPercent(std::abs(free) / room)});
+  add(free < 0 ? "missing" : "free", std::abs(free));
+  add("kept free by a plan", keptFree(c, p));
   // One unit for the column.
   std::vector<double> bytes;
   for (const BreakdownLine &line : lines)
@@ -58,6 +62,9 @@ static std::vector<BreakdownLine> timeLines(const StepTime &step) {
   return lines;
 }
 
+/// Lines of memory below its kinds, from the total on.
+static constexpr size_t kBelowParts = 4;
+
 void tessera::printBreakdown(const Candidate &c, const PlanProblem &p,
                              raw_ostream &out) {
   TextTable table;
@@ -70,9 +77,10 @@ void tessera::printBreakdown(const Candidate &c, const PlanProblem &p,
   // The totals side by side.
   std::vector<BreakdownLine> time = timeLines(c.step),
                              memory = memoryLines(c, p);
-  size_t totals = std::max(time.size() - 1, memory.size() - 3);
+  size_t totals = std::max(time.size() - 1, memory.size() - kBelowParts);
   time.insert(time.end() - 1, totals + 1 - time.size(), BreakdownLine());
-  memory.insert(memory.end() - 3, totals + 3 - memory.size(), BreakdownLine());
+  memory.insert(memory.end() - kBelowParts,
+                totals + kBelowParts - memory.size(), BreakdownLine());
   for (size_t i = 0; i < memory.size(); ++i) {
     std::vector<std::string> row;
     if (i < time.size())
@@ -128,12 +136,12 @@ static void printRanking(const PlanReport &r, raw_ostream &out) {
   double best = r.result.ranked.front().step.seconds;
   for (size_t i = 0; i < steps.size(); ++i) {
     const Candidate &c = r.result.ranked[i];
-    double bytes = c.memory.total();
+    double bytes = c.memory.needed();
     rowWithLayout(table,
                   {std::to_string(i + 1), steps[i],
                    i ? formatPercent(c.step.seconds / best - 1) : "",
                    formatNumber(tokensPerSecond(c, p) / double(p.gpus()), 0),
-                   formatPercent(modelFlopsUtilisation(c, p)),
+                   formatPercent(utilisationOf(c, p).full),
                    formatNumber(bytes / kGiB, 1),
                    formatNumber((roomOf(p) - bytes) / kGiB, 1)},
                   c.layout.str(), layoutRoom(62));
@@ -149,10 +157,10 @@ static void printStudies(const PlanReport &r, raw_ostream &out) {
       text += "this layout takes " + formatDuration(s.planned) + " (" +
               formatPercent(s.planned / best - 1) + " more)";
     else
-      text +=
-          "this layout no longer fits (" + formatBytes(s.plannedBytes) + ")";
+      text += "this layout needs " + formatBytes(s.plannedBytes) +
+              ", more than a plan may";
     if (s.largestSkew > 0)
-      text += "; it fits up to " + formatNumber(s.largestSkew, 2) +
+      text += "; it is one up to " + formatNumber(s.largestSkew, 2) +
               " times the mean";
     if (s.sameLayout)
       text += " and stays the best";
@@ -198,7 +206,7 @@ static void printFront(const PlanReport &r, raw_ostream &out) {
   std::vector<std::string> steps = stepTexts(r.front);
   for (size_t i = 0; i < steps.size(); ++i)
     rowWithLayout(table,
-                  {formatNumber(r.front[i].memory.total() / kGiB, 1), steps[i]},
+                  {formatNumber(r.front[i].memory.needed() / kGiB, 1), steps[i]},
                   r.front[i].layout.str(), layoutRoom(22));
   table.print(out);
 }
@@ -262,17 +270,32 @@ static void printCertificate(const Certificate &c, raw_ostream &out) {
 }
 
 void tessera::printAssumptions(const PlanSession &s, raw_ostream &out) {
+  if (!s.given.empty())
+    printWrapped(out, "given: " + join(s.given, "; "));
   printWrapped(out, "assumed: " + join(s.assumptions, "; "));
 }
 
-std::string tessera::expectedErrorText(const PlanProblem &p) {
-  return expectedError(defaultValidation(), p.model.cluster, p.stack);
+ExpectedError tessera::expectedErrorOf(const Candidate &c,
+                                       const PlanProblem &p) {
+  const Cluster &cluster = p.model.cluster;
+  RunKind kind;
+  kind.chip = cluster.chip.name;
+  kind.stack = p.stack;
+  kind.experts = p.shape.experts > 0;
+  kind.contextParallel = c.layout.cp > 1;
+  kind.bits = int(8 * bytesOf(p.precision.linear));
+  kind.sequence = p.workload.sequence;
+  kind.gpus = p.gpus();
+  kind.networkGbps = networkGbps(cluster);
+  kind.ownEfficiencies = !cluster.efficiencies.empty();
+  return expectedError(defaultValidation(), kind);
 }
 
 void tessera::printStep(const Candidate &c, const PlanProblem &p,
                         raw_ostream &out) {
   printWrapped(out, formatDuration(c.step.seconds) + " a step (" +
-                        expectedErrorText(p) + ")");
+                        expectedErrorOf(c, p).text() + ")");
+  printWrapped(out, throughputText(c, p));
 }
 
 std::string tessera::costText(const Effort &effort, const Price &price) {

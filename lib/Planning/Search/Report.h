@@ -3,9 +3,11 @@
 #define TESSERA_LIB_PLANNING_SEARCH_REPORT_H
 
 #include "Breakdown.h"
+#include "NextSteps.h"
 #include "Session.h"
 #include "Studies.h"
 #include "lib/Planning/Page/Detail.h"
+#include "tessera/CostModel/Validation.h"
 
 namespace tessera {
 
@@ -63,14 +65,17 @@ llvm::json::Array toJson(llvm::ArrayRef<Obstacle> obstacles);
 /// Memory of a GPU, or what the user allows of it.
 double roomOf(const PlanProblem &problem);
 
+/// Bytes that a plan keeps free: the allocator's reserve and the margin.
+double keptFree(const Candidate &c, const PlanProblem &problem);
+
 /// A line of a breakdown; `text` is the value in the unit of its column.
 struct BreakdownLine {
   std::string name;
   double value = 0; ///< seconds or bytes
   std::string text, share;
 };
-/// Of the fullest GPU: what it holds, then the total, the room and what is free
-/// of it or too much.
+/// Of the fullest GPU: what it holds, then what that needs, the room, what is
+/// free of it or missing, and what a plan keeps free.
 std::vector<BreakdownLine> memoryLines(const Candidate &c,
                                        const PlanProblem &problem);
 
@@ -83,9 +88,9 @@ void printBreakdown(const Candidate &c, const PlanProblem &problem,
 void printStep(const Candidate &c, const PlanProblem &problem,
                llvm::raw_ostream &out);
 /// What stands there in the brackets.
-std::string expectedErrorText(const PlanProblem &problem);
-/// The same as JSON: "text", and "measured" and "held_out" where known.
-llvm::json::Object expectedErrorJson(const PlanProblem &problem);
+ExpectedError expectedErrorOf(const Candidate &c, const PlanProblem &problem);
+llvm::json::Object expectedErrorJson(const Candidate &c,
+                                     const PlanProblem &problem);
 
 /// What the stack cannot run, and the best layout without that; empty where it
 /// was not asked or nothing is left out.
@@ -96,8 +101,12 @@ void printAssumptions(const PlanSession &session, llvm::raw_ostream &out);
 
 /// "NeMo cannot run it: zero=3 with pp=4 (...)"; "" where it can.
 std::string obstaclesText(const ExplainReport &report);
-/// That it leaves less free than a plan does; "" where it does not.
-std::string tightText(const ExplainReport &report);
+/// That it does not fit, or leaves less free than a plan; "" where it is well.
+std::string fitText(const ExplainReport &report);
+/// "your layout takes 25.0 % longer than the best (20.0 % fewer tokens/s)"
+std::string lossText(const ExplainReport &report);
+/// How to go on: with the best, or with the own layout where it is that.
+std::vector<NextStep> nextSteps(const ExplainReport &report);
 /// "3.1 % faster than the best that NeMo can run", for a layout that is.
 std::string fasterText(const ExplainReport &report);
 /// Sentences: what stands in the layout's way, and last how it compares.

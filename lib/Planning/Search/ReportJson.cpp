@@ -2,26 +2,26 @@
 #include "NextSteps.h"
 #include "Report.h"
 #include "lib/Planning/Page/Page.h"
-#include "tessera/CostModel/Validation.h"
 #include "tessera/Planning/CompilerMesh.h"
 
 using namespace llvm;
 using namespace tessera;
 
-json::Object tessera::expectedErrorJson(const PlanProblem &p) {
-  const StepValidation &validation = defaultValidation();
-  json::Object o{{"text", expectedErrorText(p)}};
-  auto add = [&](StringRef name, const StepError &error) {
-    o[name] = json::Object{
-        {"runs", error.runs}, {"median", error.median}, {"p90", error.p90}};
-  };
-  bool own = !p.model.cluster.efficiencies.empty();
-  if (const StepError *error =
-          validation.find(p.model.cluster.chip.name, p.stack);
-      error && !own)
-    add("measured", *error);
-  if (validation.heldOut)
-    add("held_out", *validation.heldOut);
+json::Object tessera::expectedErrorJson(const Candidate &c,
+                                        const PlanProblem &p) {
+  ExpectedError error = expectedErrorOf(c, p);
+  json::Object o{{"text", error.text()},
+                 {"basis", error.heldOut ? "held out" : "fitted"},
+                 {"like_runs", error.likeRuns},
+                 {"like_sources", error.likeSources}};
+  if (!error.why.empty())
+    o["why"] = error.why;
+  if (error.runs > 0) {
+    o["runs"] = error.runs;
+    o["sources"] = error.sources;
+    o["median"] = error.median;
+    o["p90"] = error.p90;
+  }
   return o;
 }
 
@@ -79,10 +79,11 @@ json::Value tessera::toJson(const PlanReport &r) {
                  {"precision", nameOf(p.precision.linear).lower()},
                  {"objective", nameOf(r.objective)},
                  {"assumptions", std::move(assumptions)},
+                 {"given", json::Array(r.session.given)},
                  {"ranked", std::move(ranked)},
                  {"sensitivity", std::move(studies)},
                  {"memory_limit_bytes", p.memoryLimit},
-                 {"expected_error", expectedErrorJson(p)},
+                 {"expected_error", expectedErrorJson(r.result.ranked.front(), p)},
                  {"certificate", toJson(r.result.certificate)}};
   if (p.framework)
     o["stack_limits"] =

@@ -1,4 +1,5 @@
 //===- RunExplain.cpp - tessera explain -----------------------------------===//
+#include "NextSteps.h"
 #include "Report.h"
 #include "lib/Planning/Page/Page.h"
 #include "tessera/Support/File.h"
@@ -55,16 +56,31 @@ std::string tessera::obstaclesText(const ExplainReport &x) {
   return text;
 }
 
-std::string tessera::tightText(const ExplainReport &x) {
+std::string tessera::fitText(const ExplainReport &x) {
+  std::string needs = formatBytes(x.own.memory.needed()) + " on stage " +
+                      std::to_string(x.own.memory.stage);
+  if (!x.fits)
+    return "it does not fit: it needs " + needs + ", " +
+           formatBytes(x.over()) + " more than the " + formatBytes(x.room) +
+           " there are";
   if (!x.tight)
     return "";
-  return "it fits, but leaves less than the 5 % of memory that a plan leaves "
-         "free; the best may take as much";
+  return "it fits, but leaves " + formatBytes(-x.over()) + " free, less than the " +
+         formatBytes(keptFree(x.own, x.session.problem)) +
+         " that a plan keeps free for the allocator and for the prediction's "
+         "own error; the best may take as much";
 }
 
 std::string tessera::fasterText(const ExplainReport &x) {
   return formatPercent(-x.loss()) + " faster than the best that " +
          (x.fits ? x.session.problem.framework->title + " can run" : "fits");
+}
+
+std::string tessera::lossText(const ExplainReport &x) {
+  double fewer = 1 - x.best->step.seconds / x.own.step.seconds;
+  return std::string("your layout ") + (x.fits ? "takes " : "would take ") +
+         formatPercent(x.loss()) + " longer than the best (" +
+         formatPercent(fewer) + " fewer tokens/s)";
 }
 
 std::vector<std::string> tessera::verdictText(const ExplainReport &x) {
@@ -74,26 +90,31 @@ std::vector<std::string> tessera::verdictText(const ExplainReport &x) {
       lines.push_back(std::move(line));
   };
   add(obstaclesText(x));
-  if (!x.fits)
-    add("it does not fit: " + formatBytes(x.over()) +
-        " more than the limit of " + formatBytes(x.room) + " on stage " +
-        std::to_string(x.own.memory.stage));
-  add(tightText(x));
+  add(fitText(x));
   if (!x.best) {
     add("no other layout fits either");
   } else if (x.asGoodAsBest()) {
     add("your layout is as good as the best");
   } else if (x.loss() > 0) {
     std::string why = losses(x.own.step, x.best->step);
-    add("your layout loses " + formatPercent(x.loss()) +
-        (why.empty() ? "" : ": " + why));
+    add(lossText(x) + (why.empty() ? "" : ": " + why));
   } else {
     add("your layout would be " + fasterText(x));
   }
   return lines;
 }
 
-static void printExplanation(const ExplainReport &x, raw_ostream &out) {
+std::vector<NextStep> tessera::nextSteps(const ExplainReport &x) {
+  bool another = x.best && !x.asGoodAsBest();
+  if (!x.fits && !another)
+    return {};
+  const Layout &layout = another ? x.best->layout : x.own.layout;
+  std::optional<NextStep> step = trainingStep(
+      another ? "train with the best" : "train with it", x.session, layout);
+  return step ? std::vector<NextStep>{*step} : std::vector<NextStep>();
+}
+
+static void printComparison(const ExplainReport &x, raw_ostream &out) {
   const PlanProblem &p = x.session.problem;
   printWrapped(out, p.name + " on " + p.model.cluster.str() + ", " +
                         std::to_string(p.gpus()) + " GPUs");
@@ -111,6 +132,8 @@ static void printExplanation(const ExplainReport &x, raw_ostream &out) {
   if (x.best) {
     out << "\n";
     printWrapped(out, "best layout: " + x.best->layout.str());
+    printWrapped(out, formatDuration(x.best->step.seconds) + " a step, " +
+                          throughputText(*x.best, p));
     printBreakdown(*x.best, p, out);
   }
   out << "\n";
@@ -120,12 +143,17 @@ static void printExplanation(const ExplainReport &x, raw_ostream &out) {
   for (const Change &c : x.changes) {
     std::string what =
         x.fits
-            ? "gains " +
-                  formatPercent(x.own.step.seconds / c.result.step.seconds - 1)
-            : "fits with " + formatDuration(c.result.step.seconds);
-    printWrapped(out, "changing " + c.what + " alone " + what + ": " +
-                          c.result.layout.str());
+            ? formatPercent(x.own.step.seconds / c.result.step.seconds - 1) +
+                  " faster"
+            : "fits, with " + formatDuration(c.result.step.seconds) + " a step";
+    printWrapped(out, "changing " + c.what + " alone (" + c.fields + "): " +
+                          what + ": " + c.result.layout.str());
   }
+}
+
+static void printExplanation(const ExplainReport &x, raw_ostream &out) {
+  printComparison(x, out);
+  printNextSteps(nextSteps(x), out);
 }
 
 static json::Value explanationJson(const ExplainReport &x) {
@@ -140,7 +168,8 @@ static json::Value explanationJson(const ExplainReport &x) {
                  {"gpus", p.gpus()},
                  {"memory_limit_bytes", x.room},
                  {"assumptions", std::move(assumptions)},
-                 {"expected_error", expectedErrorJson(p)},
+                 {"given", json::Array(x.session.given)},
+                 {"expected_error", expectedErrorJson(x.own, p)},
                  {"fits", x.fits},
                  {"stack_cannot_run", toJson(x.obstacles)},
                  {"switched_off", toJson(x.switchedOff)},
@@ -160,10 +189,16 @@ static json::Value explanationJson(const ExplainReport &x) {
   json::Array changes;
   for (const Change &c : x.changes)
     changes.push_back(json::Object{{"choice", c.what},
+                                   {"fields", c.fields},
                                    {"layout", toJson(c.result.layout)},
                                    {"layout_text", c.result.layout.str()},
                                    {"step_seconds", c.result.step.seconds}});
   o["changes"] = std::move(changes);
+  json::Array next;
+  for (const NextStep &step : nextSteps(x))
+    next.push_back(
+        json::Object{{"purpose", step.purpose}, {"command", step.command}});
+  o["next"] = std::move(next);
   return json::Value(std::move(o));
 }
 

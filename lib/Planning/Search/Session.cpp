@@ -32,19 +32,23 @@ static void fillWorkload(const PlanInput &in, PlanSession &s) {
     sequence = p.positions > 0 ? std::min<int64_t>(p.positions, 4096) : 4096;
     s.assumptions.push_back("sequence of " + std::to_string(sequence) +
                             " tokens (--sequence)");
-  } else if (p.positions > 0 && sequence > p.positions) {
+  } else {
+    s.given.push_back("sequence of " + std::to_string(sequence) + " tokens (" +
+                      in.sequenceFrom + ")");
+  }
+  if (in.sequence && p.positions > 0 && sequence > p.positions) {
     s.assumptions.push_back("the sequence is longer than the model's " +
                             std::to_string(p.positions) +
                             " positions: its rotary tables must be extended");
   }
   int64_t batch = in.globalBatch;
-  if (batch == 0 && sequence > 0) {
+  bool usual = batch == 0 && sequence > 0;
+  if (usual)
     batch = defaultGlobalBatch(p.gpus(), sequence);
-    s.assumptions.push_back("global batch of " + std::to_string(batch) +
-                            " sequences, " +
-                            formatCount(double(batch) * double(sequence)) +
-                            " tokens (--global-batch)");
-  }
+  (usual ? s.assumptions : s.given)
+      .push_back("global batch of " + std::to_string(batch) + " sequences, " +
+                 formatCount(double(batch) * double(sequence)) + " tokens (" +
+                 (usual ? "--global-batch" : in.batchFrom) + ")");
   p.workload = defaultWorkload(sequence, batch, p.model.traits);
 }
 
@@ -104,11 +108,14 @@ Expected<PlanSession> tessera::makeSession(const PlanInput &in) {
   p.source = std::move(*source);
   p.expertSkew = in.expertSkew;
   p.memoryLimit = plannedMemory(p.model.cluster.chip);
+  p.memoryRoom = p.model.cluster.chip.memoryBytes;
+  p.memoryMargin = p.memoryRoom - p.memoryLimit;
   if (!in.memory.empty()) {
     Expected<double> limit = parseMemory(in.memory);
     if (!limit)
       return makeError("--memory: " + toString(limit.takeError()));
-    p.memoryLimit = *limit;
+    p.memoryLimit = p.memoryRoom = *limit;
+    p.memoryMargin = 0;
   }
   Expected<FixedChoices> fixed = parseChoices(in.fixed);
   if (!fixed)
@@ -126,11 +133,18 @@ Expected<PlanSession> tessera::makeSession(const PlanInput &in) {
                                ? " (--stack)"
                                : ", as " + in.stackWhy + " (--stack)"));
   const CostConstants &constants = defaultConstants();
-  s.assumptions.push_back("constants: " + cluster->chip.name + " " +
+  std::string own;
+  for (const auto &[name, value] : cluster->efficiencies)
+    own += (own.empty() ? "" : ", ") + name + " " + formatNumber(value, 3);
+  s.assumptions.push_back("constants: " + cluster->chip.name +
+                          (own.empty() ? " "
+                                       : " with your " + own +
+                                             " (efficiencies), the others ") +
                           constants.originOf(cluster->chip) + "; " + in.stack +
                           " " + constants.originOf(in.stack));
   if (in.memory.empty())
-    s.assumptions.push_back("5 % of a GPU's memory left free (--memory)");
+    s.assumptions.push_back("a plan keeps the allocator's reserve and 5 % of a "
+                            "GPU's memory free (--memory)");
   if (p.shape.experts && p.expertSkew == 1.0)
     s.assumptions.push_back("experts evenly loaded (--expert-skew)");
   if (Error e = p.check())
@@ -138,23 +152,38 @@ Expected<PlanSession> tessera::makeSession(const PlanInput &in) {
   return s;
 }
 
-int tessera::smallestCluster(const PlanProblem &problem, int limit) {
+static bool holds(const PlanProblem &problem, const Cluster &cluster) {
+  PlanProblem p = problem;
+  p.model.cluster = cluster;
+  p.fixed = {};
+  p.workload.globalBatch = defaultGlobalBatch(p.gpus(), p.workload.sequence);
+  return fitsAtAll(p, ModelProvider(p));
+}
+
+std::optional<Cluster> tessera::smallestCluster(const PlanProblem &problem,
+                                                int limit) {
+  const Cluster &asked = problem.model.cluster;
+  // A part of a usual server grows to the whole before there are two.
+  Cluster server = makeCluster(asked.chip, 1, 8);
+  int whole = std::max(server.gpusPerNode, asked.gpusPerNode);
+  for (int gpus = std::max(2 * asked.gpusPerNode, 1); gpus <= whole; gpus *= 2) {
+    Cluster part = makeCluster(asked.chip, 1, gpus);
+    if (holds(problem, part))
+      return part;
+  }
+  Cluster node = asked.gpusPerNode < whole ? server : asked;
   // 1, 2, 3, 4, 6, 8, 12, ... nodes.
   for (int base = 1; base <= limit; base *= 2)
     for (int nodes : {base, base + base / 2}) {
-      if (nodes > limit || (base == 1 && nodes != 1))
+      if (nodes > limit)
         continue;
-      PlanProblem p = problem;
-      p.model.cluster = withNodes(problem.model.cluster, nodes);
-      p.fixed = {};
-      p.workload.globalBatch =
-          defaultGlobalBatch(p.gpus(), p.workload.sequence);
-      if (fitsAtAll(p, ModelProvider(p)))
-        return nodes;
-      if (nodes == base && base == 1)
+      Cluster cluster = withNodes(node, nodes);
+      if (holds(problem, cluster))
+        return cluster;
+      if (base == 1)
         break;
     }
-  return 0;
+  return std::nullopt;
 }
 
 /// What no layout of the problem can do with less of.
@@ -179,16 +208,19 @@ std::string tessera::explainNoFit(const PlanProblem &p,
       p.fixed.values, [](const auto &value) { return value.has_value(); });
   if (constrained)
     text += " under the fixed choices";
-  if (result.nearest)
-    text += ": the leanest layout seen (" + result.nearest->first.str() +
-            ") needs " + formatBytes(result.nearest->second.total()) +
-            " on its fullest GPU, there are " + formatBytes(p.memoryLimit);
-  else
-    text += ": every layout needs at least " + formatBytes(leastState(p)) +
-            " on its fullest GPU for its share of weights, gradients and "
-            "optimizer and one microbatch, whatever is sharded and recomputed; "
-            "there are " +
-            formatBytes(p.memoryLimit);
+  std::string room = formatBytes(p.memoryRoom > 0 ? p.memoryRoom
+                                                  : p.memoryLimit);
+  if (result.nearest) {
+    const MemoryUse &least = result.nearest->second;
+    text += ": of the " + room + " of its fullest GPU the leanest layout (" +
+            result.nearest->first.str() + ") needs " +
+            formatBytes(least.needed()) + ", a plan keeps " +
+            formatBytes(least.reserve + p.memoryMargin) + " free";
+  } else {
+    text += ": weights, gradients, optimizer and one microbatch need at least " +
+            formatBytes(leastState(p)) + " on the fullest GPU, there are " +
+            room;
+  }
   PlanProblem open = p;
   open.fixed = {};
   if (constrained) {
@@ -214,16 +246,17 @@ std::string tessera::explainNoFit(const PlanProblem &p,
     open.memoryLimit = own.memoryBytes;
     if (fitsAtAll(open, ModelProvider(open))) {
       limited = p.memoryLimit < plannedMemory(own);
-      text +=
-          "; it fits with all of the chip's " + formatBytes(open.memoryLimit);
+      text += "; it fits with --memory " +
+              formatNumber(std::floor(open.memoryLimit / kGiB * 10) / 10, 1) +
+              "GiB";
     }
     open.memoryLimit = p.memoryLimit;
   }
   // The next larger numbers of nodes, then other chips, then shorter sequences.
   constexpr int kMostNodes = 4096;
-  if (int nodes = smallestCluster(p, kMostNodes))
+  if (std::optional<Cluster> larger = smallestCluster(p, kMostNodes))
     text += "; the smallest " + own.name + " cluster that holds it is " +
-            withNodes(p.model.cluster, nodes).str();
+            larger->str();
   else
     text += "; no " + own.name + " cluster of up to " +
             std::to_string(kMostNodes) + " nodes holds it";

@@ -15,6 +15,8 @@ struct PlanSession {
   /// What was assumed because the user said nothing, and what the models do
   /// not cover of what was asked; one line each.
   std::vector<std::string> assumptions;
+  /// Sequence and batch that were said, and where.
+  std::vector<std::string> given;
 };
 
 /// Reads model and cluster, fills defaults, checks the problem.
@@ -24,9 +26,9 @@ llvm::Expected<PlanSession> makeSession(const PlanInput &input);
 /// short, the smallest cluster of the chip that can, and what else would help.
 std::string explainNoFit(const PlanProblem &problem, const PlanResult &result);
 
-/// The number of nodes of the smallest cluster that holds the model, at most
-/// `limit` nodes; 0 where none does.
-int smallestCluster(const PlanProblem &problem, int limit);
+/// The smallest cluster of the chip that holds the model, larger than the
+/// problem's and of at most `limit` nodes.
+std::optional<Cluster> smallestCluster(const PlanProblem &problem, int limit);
 
 } // namespace tessera
 

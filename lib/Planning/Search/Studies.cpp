@@ -41,8 +41,8 @@ static Sensitivity ask(std::string question, const PlanProblem &changed,
   s.question = std::move(question);
   ModelProvider provider(changed);
   Candidate as = evaluate(changed, provider, planned);
-  s.plannedBytes = as.memory.total();
-  if (s.plannedBytes <= changed.memoryLimit) {
+  s.plannedBytes = as.memory.needed();
+  if (as.memory.total() <= changed.memoryLimit) {
     s.planned = as.step.seconds;
     s.best = std::move(as);
   }
@@ -95,8 +95,8 @@ std::vector<Sensitivity> tessera::sensitivity(const PlanProblem &p,
     s.question = "worst routing (" + formatNumber(worst, 1) +
                  " times the mean load on one rank)";
     Candidate as = evaluate(skewed, ModelProvider(skewed), best.layout);
-    s.plannedBytes = as.memory.total();
-    if (s.plannedBytes <= p.memoryLimit)
+    s.plannedBytes = as.memory.needed();
+    if (as.memory.total() <= p.memoryLimit)
       s.planned = as.step.seconds;
     else
       s.largestSkew = largestSkew(p, best.layout, worst);
@@ -148,82 +148,6 @@ std::vector<Candidate> tessera::paretoFront(const PlanProblem &problem,
     front.push_back(std::move(next.ranked.front()));
   }
   return front;
-}
-
-/// `layout` with the overlap switches of `switches`.
-static Layout withSwitchesOf(Layout layout, const Layout &switches) {
-  layout.overlapGradients = switches.overlapGradients;
-  layout.overlapParameters = switches.overlapParameters;
-  layout.overlapTensorParallel = switches.overlapTensorParallel;
-  layout.overlapExperts = switches.overlapExperts;
-  layout.overlapPipeline = switches.overlapPipeline;
-  return layout;
-}
-
-std::vector<Change> tessera::singleChanges(const PlanProblem &problem,
-                                           const Candidate &own, bool fits,
-                                           int limit) {
-  // Some choices only make sense together.
-  const std::pair<const char *, std::vector<Choice>> groups[] = {
-      {"the microbatch", {Choice::MicroBatch}},
-      {"recomputation", {Choice::Recompute, Choice::RecomputeLayers}},
-      {"virtual stages", {Choice::VPP, Choice::Schedule}},
-      {"sharding", {Choice::Zero, Choice::ShardGroup}},
-      {"sequence parallelism", {Choice::SequenceParallel}},
-      {"tp against dp",
-       {Choice::TP, Choice::DP, Choice::SequenceParallel, Choice::ETP}},
-      {"pp against dp",
-       {Choice::PP, Choice::DP, Choice::VPP, Choice::Schedule}},
-      {"cp against dp", {Choice::CP, Choice::DP, Choice::ContextKind}},
-      {"ep", {Choice::EP, Choice::ETP}},
-      {"the dispatcher", {Choice::Dispatcher}},
-  };
-  std::vector<Change> out;
-  auto better = [&](const Candidate &c) {
-    return c.memory.total() <= problem.memoryLimit &&
-           (!fits || c.step.seconds < own.step.seconds * (1 - 1e-3));
-  };
-  Layout overlapped = problem.withSwitches(withSwitchesOf(own.layout, {}));
-  overlapped.overlapExperts = own.layout.overlapExperts;
-  if (overlapped != own.layout) {
-    Candidate c = evaluate(problem, ModelProvider(problem), overlapped);
-    if (better(c))
-      out.push_back({"overlap", std::move(c)});
-  }
-  for (const auto &[what, choices] : groups) {
-    PlanProblem p = problem;
-    // Searched under the switches that are off where traits can say so; the
-    // answer has all of them in any case.
-    p.model.traits.overlapTensorParallel &= own.layout.overlapTensorParallel;
-    p.model.traits.overlapGradients &= own.layout.overlapGradients;
-    for (int i = 0; i < kNumChoices; ++i) {
-      auto choice = static_cast<Choice>(i);
-      // A number of layers means something else in other chunks.
-      bool resized = choice == Choice::RecomputeLayers &&
-                     own.layout.recomputeLayers > 0 &&
-                     llvm::is_contained(choices, Choice::VPP);
-      if (!resized && !llvm::is_contained(choices, choice))
-        p.fixed.set(choice, valueOf(own.layout, choice));
-    }
-    SolverOptions options;
-    if (fits)
-      options.incumbent = own.step.seconds * (1 - 1e-3);
-    PlanResult r = solve(p, ModelProvider(p), options);
-    if (r.ranked.empty())
-      continue;
-    // Of the switches those stay on that the software can have on there.
-    Layout kept = problem.withSwitches(
-        withSwitchesOf(r.ranked.front().layout, own.layout));
-    Candidate c = evaluate(problem, ModelProvider(problem), kept);
-    if (better(c))
-      out.push_back({what, std::move(c)});
-  }
-  llvm::sort(out, [](const Change &a, const Change &b) {
-    return a.result.step.seconds < b.result.step.seconds;
-  });
-  if (static_cast<int>(out.size()) > limit)
-    out.erase(out.begin() + limit, out.end());
-  return out;
 }
 
 std::vector<ClusterChoice> tessera::compareSizes(const PlanProblem &problem,

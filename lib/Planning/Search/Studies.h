@@ -49,11 +49,16 @@ std::vector<Candidate> paretoFront(const PlanProblem &problem,
                                    const Candidate &fastest, int limit = 10);
 
 /// What one choice (or all overlap that the software has) would bring, the
-/// others kept.
+/// others kept but for what it forces.
 struct Change {
-  std::string what; ///< "vpp"
+  std::string what; ///< "virtual stages"
+  /// The fields of --layout: "tp=4 for tp=8, and so dp=8 for dp=4".
+  std::string fields;
   Candidate result;
 };
+/// How `to` differs from `from`, the field `first` before what it forces.
+std::string differenceText(const Layout &from, const Layout &to,
+                           llvm::StringRef first);
 /// The single changes that make `own` faster (or, where it does not fit, that
 /// make it fit), best first, at most `limit`.
 std::vector<Change> singleChanges(const PlanProblem &problem,

@@ -344,7 +344,11 @@ Expected<Case> tessera::makeCase(std::vector<const Point *> points,
     return e;
   Case c;
   c.points = std::move(points);
-  c.stack = stackOf(p);
+  bool guessed = false;
+  c.stack = stackOf(p, &guessed);
+  if (guessed)
+    c.remarks.push_back("no software is named (column 'stack'): taken for " +
+                        c.stack);
   if (isOwnStack(p, c.stack))
     c.framework = frameworkOfStack(c.stack);
   Expected<StackTraits> traits = stackTraits(c.stack);

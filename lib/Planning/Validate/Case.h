@@ -38,8 +38,9 @@ struct Case {
   std::vector<std::string> remarks;
 };
 
-/// The framework that a source's rows were measured with.
-std::string stackOf(const Point &point);
+/// The framework that a source's rows were measured with; `guessed` is set
+/// where the row says nothing of it.
+std::string stackOf(const Point &point, bool *guessed = nullptr);
 /// Whether `stack` is the row's own software. Otherwise the stack's costs stand
 /// for it, as llm-foundry's for plain PyTorch's, and what the stack can run
 /// says nothing of it.

@@ -137,6 +137,7 @@ static Point readPoint(const CsvTable &table, size_t row, StringRef name) {
   };
   std::pair<StringRef, std::string *> texts[] = {
       {"id", &p.id},
+      {"stack", &p.stack},
       {"source", &p.source},
       {"table", &p.table},
       {"model", &p.model},
@@ -147,6 +148,8 @@ static Point readPoint(const CsvTable &table, size_t row, StringRef name) {
       {"notes", &p.notes}};
   for (auto &[column, out] : texts)
     *out = at(column).str();
+  if (p.source.empty())
+    p.source = "not named";
   p.sequenceParallel = yesOrNo(at("sequence_parallel"));
   if (p.sequenceParallel.empty() && !isOpen(at("sequence_parallel")))
     fail("sequence_parallel",
@@ -236,20 +239,38 @@ static Point readPoint(const CsvTable &table, size_t row, StringRef name) {
   return p;
 }
 
+std::string tessera::pointsTemplate() {
+  // The shape is Llama 3 8B's; the measured value is the user's.
+  return "model,layers,hidden,heads,kv_heads,ffn_hidden,vocab,seq,params_B,"
+         "experts,topk,gpu,n_gpus,gpus_per_node,precision,dp,tp,pp,ep,cp,"
+         "zero_stage,vpp_or_interleave,sequence_parallel,recompute,micro_batch,"
+         "global_batch,metric,value,stack,notes\n"
+         "my-8b,32,4096,32,8,14336,128256,8192,8.03,,,h100-sxm,16,8,bf16,8,2,1,"
+         ",1,1,,yes,none,1,128,step_time_s,7.5,megatron-core,\n";
+}
+
 Expected<std::vector<Point>> tessera::readPoints(StringRef text,
                                                  StringRef name) {
   Expected<CsvTable> table = parseCsv(text, name);
   if (!table)
     return table.takeError();
   static constexpr StringLiteral needed[] = {
-      "id",     "source", "model", "layers", "hidden",      "heads",
-      "seq",    "gpu",    "dp",    "tp",     "pp",          "micro_batch",
-      "n_gpus", "metric", "value", "notes",  "global_batch"};
+      "model", "layers", "hidden", "heads",       "seq",          "gpu",   "n_gpus",
+      "tp",    "pp",     "dp",     "micro_batch", "global_batch", "metric", "value"};
   std::vector<StringRef> present(table->header.begin(), table->header.end());
+  std::string missing, hints;
   for (StringRef column : needed)
-    if (!table->columns.count(column))
-      return makeError(name + ": column '" + column + "' is missing" +
-                       didYouMean(column, present));
+    if (!table->columns.count(column)) {
+      missing += (missing.empty() ? "'" : ", '") + column.str() + "'";
+      if (StringRef near = nearestName(column, present); !near.empty())
+        hints += "; did you mean '" + column.str() + "' by '" + near.str() + "'?";
+    }
+  if (!missing.empty()) {
+    bool one = !StringRef(missing).contains(',');
+    return makeError(name + (one ? ": column " : ": columns ") + missing +
+                     (one ? " is missing" : " are missing") + hints +
+                     " ('tessera validate --template' prints a file to fill)");
+  }
   std::vector<Point> points;
   bool some = table->rows.empty();
   for (size_t row = 0; row < table->rows.size(); ++row) {

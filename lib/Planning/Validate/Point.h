@@ -20,6 +20,8 @@ llvm::StringRef nameOf(Metric metric);
 
 /// A row of the file; 0 or "" where the source says nothing.
 struct Point {
+  /// Software by the name of --stack; "": by the words of the row.
+  std::string stack;
   std::string id, run, source, table, model, chip, interconnect, precision;
   std::string sequenceParallel, recompute, notes;
   int64_t layers = 0, hidden = 0, heads = 0, kvHeads = 0, ffn = 0, vocab = 0;
@@ -40,7 +42,10 @@ struct Point {
   std::string problem;
 };
 
-/// Fails on a missing column, and where no row at all can be read.
+/// The columns of such a file, and a row that shows what goes into them.
+std::string pointsTemplate();
+
+/// Fails on missing columns, and where no row at all can be read.
 llvm::Expected<std::vector<Point>> readPoints(llvm::StringRef text,
                                               llvm::StringRef name);
 

@@ -72,7 +72,9 @@ static bool saysEager(StringRef text) {
   return any(text, {"eager", "no-compile", "without compile"});
 }
 
-std::string tessera::stackOf(const Point &p) {
+std::string tessera::stackOf(const Point &p, bool *guessed) {
+  if (!p.stack.empty())
+    return p.stack;
   std::string text = wordsOf(p);
   auto has = [&](StringRef s) { return StringRef(text).contains(s); };
   bool split = p.tp > 1 || p.pp > 1; // tensors or layers, not only data
@@ -127,12 +129,15 @@ std::string tessera::stackOf(const Point &p) {
     return "torchtitan";
   if (plainPyTorch(text))
     return "llm-foundry";
-  if (p.zeroStage == 3)
-    return "torchtitan";
-  return "megatron-core";
+  // Nothing of the row says it.
+  if (guessed)
+    *guessed = true;
+  return p.zeroStage == 3 ? "torchtitan" : "megatron-core";
 }
 
 bool tessera::isOwnStack(const Point &p, StringRef stack) {
+  if (!p.stack.empty())
+    return true;
   // By what the row must name; stacks that are not here stand for themselves.
   // TorchTitan stands for FSDP and the pipelines of PyTorch.
   static const std::pair<StringRef, std::vector<StringRef>> names[] = {

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Report.h"
+#include "tessera/CostModel/Validation.h"
 #include "tessera/Support/Table.h"
 #include "tessera/Support/Units.h"
 #include "tessera/Support/Wrap.h"
@@ -206,7 +207,10 @@ void tessera::printText(const Report &report, bool runs, raw_ostream &os) {
     t.print(os);
     os << '\n';
   }
-  os << "step time over complete runs, absolute error in %\n\n";
+  printWrapped(os, "step time over complete runs, absolute error in %; bias: "
+                   "the median of (predicted - measured) / measured, above 0 "
+                   "where predictions are too slow");
+  os << "\n";
   for (const Section &section : sections(report)) {
     TextTable t;
     t.column(section.title, Align::Left)
@@ -310,8 +314,14 @@ void tessera::printText(const Report &report, bool runs, raw_ostream &os) {
     for (auto &[run, reason] : report.skipped)
       ++reasons[reason];
     os << report.skipped.size() << " runs were not predicted:\n";
-    for (auto &[reason, n] : reasons)
-      os << "  " << n << " x " << reason << '\n';
+    for (auto &[reason, n] : reasons) {
+      unsigned indent = 2;
+      for (const std::string &line :
+           wrapText(std::to_string(n) + " x " + reason, textWidth() - 6)) {
+        os.indent(indent) << line << '\n';
+        indent = 6;
+      }
+    }
   }
 }
 
@@ -368,6 +378,13 @@ json::Value tessera::toJson(const Report &report) {
                      {"chip", o.run->cluster.chip.name},
                      {"stack", o.run->stack},
                      {"layout", o.run->layout.str()},
+                     {"experts", o.run->shape.experts > 0},
+                     {"context_parallel", o.run->layout.cp > 1},
+                     {"adapters", o.run->precision.frozen},
+                     {"bits", int64_t(8 * bytesOf(o.run->precision.linear))},
+                     {"sequence", o.run->workload.sequence},
+                     {"gpus", o.run->cluster.numGPUs()},
+                     {"network_gbps", networkGbps(o.run->cluster)},
                      {"complete", o.complete},
                      {"metric", nameOf(o.metric)},
                      {"predicted", t.seconds},

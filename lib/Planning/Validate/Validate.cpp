@@ -174,6 +174,8 @@ static Error validate(const ValidateOptions &options, raw_ostream &out) {
   return Error::success();
 }
 
+std::string tessera::validateTemplate() { return pointsTemplate(); }
+
 int tessera::runValidate(const ValidateOptions &options, raw_ostream &out,
                          raw_ostream &err) {
   if (Error e = validate(options, out)) {

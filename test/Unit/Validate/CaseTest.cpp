@@ -139,6 +139,7 @@ TEST_F(FactsOfARun, ExpertsAreSplitAsTensorsAre) {
 // the faster.
 TEST_F(FactsOfARun, MicrobatchThatIsNotSaid) {
   p.source = "x";
+  p.stack = "megatron-core";
   p.microBatch = 0;
   EXPECT_EQ(make().layout.microBatch, 1);
   p.layers = 4;
@@ -325,6 +326,10 @@ TEST_F(SmallRun, RemarksAndRefusals) {
   p.chip = "8x A100-SXM4-80GB";
   p.dp = p.gpus = 8;
   auto make = [&] { return makeCase({&p}, sources()); };
+  EXPECT_EQ(cantFail(make()).remarks,
+            std::vector<std::string>({"no software is named (column 'stack'): "
+                                      "taken for megatron-core"}));
+  p.stack = "megatron-core";
   EXPECT_TRUE(cantFail(make()).remarks.empty());
   // Every second layer, of four.
   p.recompute = "every 2nd layer";
