@@ -78,10 +78,11 @@ std::string tessera::differenceText(const Layout &from, const Layout &to,
     text.consume_front("without ");
     return keyOf(text.split(' ').first) == first;
   };
-  llvm::stable_sort(parts, [&](const std::string &a, const std::string &b) {
-    return isFirst(a) && !isFirst(b);
-  });
-  bool named = !parts.empty() && isFirst(parts.front());
+  // At most one names it.
+  auto changed = find_if(parts, isFirst);
+  bool named = changed != parts.end();
+  if (named)
+    std::rotate(parts.begin(), changed, changed + 1);
   if (!named || parts.size() == 1)
     return join(parts, ", ");
   return parts.front() + ", and so " + join(drop_begin(parts), ", ");
@@ -150,8 +151,10 @@ public:
   }
 
   std::vector<Change> take(size_t limit) {
-    llvm::stable_sort(out, [](const Change &a, const Change &b) {
-      return a.result.step.seconds < b.result.step.seconds;
+    // Equal ones by their texts, so that the order is the same everywhere.
+    llvm::sort(out, [](const Change &a, const Change &b) {
+      double s = a.result.step.seconds, t = b.result.step.seconds;
+      return s != t ? s < t : a.what < b.what;
     });
     if (out.size() > limit)
       out.erase(out.begin() + limit, out.end());
