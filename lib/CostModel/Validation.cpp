@@ -40,23 +40,21 @@ static Error readErrors(JsonObject &object, StringRef name,
 
 static Error readRuns(JsonObject &object, MeasuredRuns &out) {
   RunKind &k = out.kind;
-  for (auto [name, text] : {std::pair<StringRef, std::string *>{
-                                "source", &out.source},
-                            {"chip", &k.chip},
-                            {"stack", &k.stack}})
+  for (auto [name, text] :
+       {std::pair<StringRef, std::string *>{"source", &out.source},
+        {"chip", &k.chip},
+        {"stack", &k.stack}})
     if (Error e = object.read(name, *text))
       return e;
-  for (auto [name, flag] :
-       {std::pair<StringRef, bool *>{"experts", &k.experts},
-        {"context_parallel", &k.contextParallel}})
+  for (auto [name, flag] : {std::pair<StringRef, bool *>{"experts", &k.experts},
+                            {"context_parallel", &k.contextParallel}})
     if (Error e = object.read(name, *flag))
       return e;
   int64_t bits = 0;
-  for (auto [name, number] :
-       {std::pair<StringRef, int64_t *>{"bits", &bits},
-        {"sequence", &k.sequence},
-        {"gpus", &k.gpus},
-        {"runs", &out.runs}})
+  for (auto [name, number] : {std::pair<StringRef, int64_t *>{"bits", &bits},
+                              {"sequence", &k.sequence},
+                              {"gpus", &k.gpus},
+                              {"runs", &out.runs}})
     if (Error e = object.read(name, *number))
       return e;
   k.bits = int(bits);
@@ -66,9 +64,9 @@ static Error readRuns(JsonObject &object, MeasuredRuns &out) {
     return e;
   if (Error e = readErrors(object, "held_out", out.heldOut))
     return e;
-  if (k.chip.empty() || k.stack.empty() || out.source.empty() ||
-      bits < 1 || k.sequence < 1 || k.gpus < 1 ||
-      out.runs < int64_t(out.fitted.size()) || out.fitted.empty())
+  if (k.chip.empty() || k.stack.empty() || out.source.empty() || bits < 1 ||
+      k.sequence < 1 || k.gpus < 1 || out.runs < int64_t(out.fitted.size()) ||
+      out.fitted.empty())
     return makeError(object.location() +
                      ": expected source, chip, stack, bits, sequence, gpus "
                      "and errors of at most as many runs");
@@ -132,10 +130,9 @@ static bool within(double a, double b, double factor) {
 }
 
 static Likeness sameMachine(const RunKind &k) {
-  return {[&k](const RunKind &r) {
-            return r.chip == k.chip && r.stack == k.stack;
-          },
-          "on " + k.chip + " with " + k.stack, true};
+  return {
+      [&k](const RunKind &r) { return r.chip == k.chip && r.stack == k.stack; },
+      "on " + k.chip + " with " + k.stack, true};
 }
 
 /// What the work is, whatever it runs on; the most telling first.
@@ -163,14 +160,13 @@ static std::vector<Likeness> sameSize(const RunKind &k) {
       {[&k](const RunKind &r) {
          return within(double(r.gpus), double(k.gpus), kGpus);
        },
-       "near " + std::to_string(k.gpus) +
-           (k.gpus == 1 ? " GPU" : " GPUs")}};
+       "near " + std::to_string(k.gpus) + (k.gpus == 1 ? " GPU" : " GPUs")}};
   if (k.networkGbps > 0)
     out.push_back({[&k](const RunKind &r) {
                      return within(r.networkGbps, k.networkGbps, kNetwork);
                    },
-                   "over a network of about " +
-                       formatNumber(k.networkGbps, 0) + " Gb/s a GPU"});
+                   "over a network of about " + formatNumber(k.networkGbps, 0) +
+                       " Gb/s a GPU"});
   return out;
 }
 
@@ -210,8 +206,7 @@ static void summarize(const Pool &pool,
   std::vector<std::pair<double, double>> samples; // error, weight
   for (const MeasuredRuns *r : pool)
     for (double error : r->*errors)
-      samples.push_back({error, double(r->runs) /
-                                    double((r->*errors).size()) /
+      samples.push_back({error, double(r->runs) / double((r->*errors).size()) /
                                     ofSource[r->source]});
   llvm::sort(samples);
   double total = 0;
@@ -289,8 +284,8 @@ ExpectedError tessera::expectedError(const StepValidation &validation,
 std::string ExpectedError::text() const {
   std::string text = why;
   if (!heldOut)
-    text = counted(runs, "run") + " of " + counted(sources, "source") +
-           " like it";
+    text =
+        counted(runs, "run") + " of " + counted(sources, "source") + " like it";
   if (runs == 0)
     return text;
   // Rounded up.

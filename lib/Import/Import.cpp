@@ -31,8 +31,8 @@ tessera::importModel(MLIRContext &context, const ImportOptions &options,
     return failure();
   }
   if (!config->planOnly.empty()) {
-    error("'" + Twine(options.model) + "' is planned, not compiled: " +
-          config->planOnly);
+    error("'" + Twine(options.model) +
+          "' is planned, not compiled: " + config->planOnly);
     return failure();
   }
   std::string weights;

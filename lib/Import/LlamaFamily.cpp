@@ -161,7 +161,8 @@ void tessera::readLlamaFamily(const ConfigReader &reader, ModelConfig &config) {
                         : std::max<int64_t>(config.hidden / config.heads, 1));
   checkHeads(reader, config, "num_attention_heads", "num_key_value_heads");
 
-  config.normEps = reader.number({"rms_norm_eps"}, isPhi3 || isOlmoe ? 1e-5 : 1e-6, 0.0);
+  config.normEps =
+      reader.number({"rms_norm_eps"}, isPhi3 || isOlmoe ? 1e-5 : 1e-6, 0.0);
   config.activation = readActivation(reader, "hidden_act", "silu");
   config.attentionScale = 1.0 / std::sqrt(static_cast<double>(config.headDim));
   config.rotary = isPhi3 ? readPhi3Rotary(reader, config)
@@ -185,8 +186,8 @@ void tessera::readLlamaFamily(const ConfigReader &reader, ModelConfig &config) {
     readQwenWindows(reader, config);
 
   double std = reader.number({"initializer_range"}, 0.02, 0.0);
-  bool attentionBias =
-      (isLlama || isQwen3 || isOlmoe) && reader.boolean("attention_bias", false);
+  bool attentionBias = (isLlama || isQwen3 || isOlmoe) &&
+                       reader.boolean("attention_bias", false);
   bool mlpBias = isLlama && reader.boolean("mlp_bias", false);
 
   config.prefix = "model.";

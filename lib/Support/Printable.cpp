@@ -3,7 +3,6 @@
 #include "tessera/Support/Wrap.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/Process.h"
 
 using namespace llvm;
 
@@ -40,7 +39,7 @@ std::string tessera::printableMessage(StringRef text) {
 void tessera::printError(raw_ostream &os, const Twine &message) {
   std::string line = "error: " + printableMessage(message.str());
   // Whoever reads it from a pipe gets one line.
-  if (os.is_displayed() || sys::Process::GetEnv("COLUMNS"))
+  if (os.is_displayed())
     printWrapped(os, line, 2);
   else
     os << line << "\n";

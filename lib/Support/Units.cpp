@@ -87,8 +87,8 @@ Expected<double> tessera::parseMemory(StringRef text) {
 }
 
 Expected<double> tessera::parseCount(StringRef text) {
-  static const Unit units[] = {{"", 1},     {"K", 1e3},   {"M", 1e6},
-                               {"B", 1e9},  {"G", 1e9},   {"T", 1e12},
+  static const Unit units[] = {{"", 1},      {"K", 1e3},         {"M", 1e6},
+                               {"B", 1e9},   {"G", 1e9},         {"T", 1e12},
                                {"Ki", 1024}, {"Mi", 1024 * 1024}};
   return parseQuantity(text, units, "a count", "6.7B or 1.4T");
 }

@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 @dataclasses.dataclass(frozen=True)
 class Change:
     """What one choice would bring, the others kept: the best layout that
-    differs in `choice` alone, with its step time in seconds."""
+    differs in `choice` and what that forces, with its step time in seconds;
+    `fields` says how the layouts differ."""
 
     choice: str
     layout: str
     step_seconds: float
+    fields: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,10 +78,10 @@ class Explanation(Shown):
         return rows if self.best is None else (*rows, ("best", self.best))
 
     def _change(self, change: Change) -> str:
-        gain = "fits"
+        gain = f"fits, with {_units.duration(change.step_seconds)} a step"
         if self.fits:
-            gain = f"gains {_units.percent(self.own.step_seconds / change.step_seconds - 1)}"
-        return f"changing {change.choice} alone {gain}: {change.layout}"
+            gain = f"{_units.percent(self.own.step_seconds / change.step_seconds - 1)} faster"
+        return f"changing {change.choice} alone ({change.fields}): {gain}: {change.layout}"
 
     def _parts(self) -> Iterator[Part]:
         yield Line(f"{self.model} on {self.cluster}, {self.gpus} GPUs", strong=True)
@@ -163,7 +165,9 @@ def explain(
         best_detail=None if best is None else Detail._read(best["detail"]),
         loss=data.get("loss"),
         changes=tuple(
-            Change(change["choice"], change["layout_text"], change["step_seconds"])
+            Change(
+                change["choice"], change["layout_text"], change["step_seconds"], change["fields"]
+            )
             for change in data["changes"]
         ),
         notes=notes,

@@ -182,7 +182,7 @@ def test_explain(plan):
     assert own.loss == pytest.approx(own.own.step_seconds / own.best.step_seconds - 1)
     assert own.own.layout.startswith("dp=1 tp=8 pp=4")
     assert own.changes and all(c.step_seconds < own.own.step_seconds for c in own.changes)
-    assert "your layout loses" in str(own)
+    assert "your layout takes" in str(own) and "longer than the best" in str(own)
     assert "svg" in Tags(own._repr_html_()).seen
     assert own.own_detail.timeline.seconds == own.own.step_seconds
     assert own.best_detail.timeline.seconds == own.best.step_seconds

@@ -22,8 +22,8 @@ struct PlanInput {
   std::string model;
   /// CHIP:NODESxGPUS or a JSON file.
   std::string cluster;
-  int64_t sequence = 0;           ///< 0: the model's positions, at most 4096
-  int64_t globalBatch = 0;        ///< sequences; 0: about 4M tokens
+  int64_t sequence = 0;    ///< 0: the model's positions, at most 4096
+  int64_t globalBatch = 0; ///< sequences; 0: about 4M tokens
   /// Where the two were said, for people.
   std::string sequenceFrom = "--sequence", batchFrom = "--global-batch";
   std::string precision = "bf16"; ///< bf16 or fp8 (the layers' products)

@@ -27,8 +27,7 @@ std::string printableName(llvm::StringRef text);
 std::string printableMessage(llvm::StringRef text);
 
 /// "error: MESSAGE", as every command reports a mistake: one line, whatever the
-/// message quotes; on a terminal (or where $COLUMNS says how wide it is)
-/// wrapped.
+/// message quotes; on a terminal wrapped.
 void printError(llvm::raw_ostream &os, const llvm::Twine &message);
 
 } // namespace tessera

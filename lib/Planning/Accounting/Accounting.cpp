@@ -80,9 +80,9 @@ static Expected<ServingFormat> formatAmong(ArrayRef<ServingFormat> formats,
       return format;
     names.push_back(format.name);
   }
-  return makeError(flag + ": expected " + join(ArrayRef(names).drop_back(), ", ") +
-                   " or " + names.back() + ", got '" + name + "'" +
-                   didYouMean(name, names));
+  return makeError(
+      flag + ": expected " + join(ArrayRef(names).drop_back(), ", ") + " or " +
+      names.back() + ", got '" + name + "'" + didYouMean(name, names));
 }
 
 Expected<ServingFormat> tessera::weightFormat(StringRef flag, StringRef name) {

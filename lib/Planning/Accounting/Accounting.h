@@ -67,7 +67,8 @@ llvm::Expected<ServingFormat> cacheFormat(llvm::StringRef flag,
 /// `format`; norms, biases and routers stay in 16 bits.
 double layerBytes(const ModelConfig &config, const ServingFormat &format);
 /// Bytes of all weights; embedding and head stay in 16 bits too.
-double servedWeightBytes(const ModelConfig &config, const ServingFormat &format);
+double servedWeightBytes(const ModelConfig &config,
+                         const ServingFormat &format);
 
 /// Bytes of the key-value cache of one sequence: grouped heads, latent
 /// attention's compressed rows, and no more positions than a layer's window. An

@@ -103,8 +103,7 @@ tessera::smallestServingGroup(const PlanInput &input,
       if (!isLegal(q, split))
         continue;
       double bytes = 0;
-      for (const ServingMemory &m :
-           servingMemory(*session, q, split, question))
+      for (const ServingMemory &m : servingMemory(*session, q, split, question))
         bytes = std::max(bytes, m.total());
       least = std::min(least.value_or(bytes), bytes);
     }

@@ -38,9 +38,9 @@ struct RankMemory {
 /// ("tp=8,pp=4,sp"; dp may be left out). Serving splits weights and cache over
 /// tp and pp as training does; grouped heads over at most as many ranks as
 /// there are, and latent attention's rows not at all.
-llvm::Expected<RankMemory>
-rankMemory(const PlanInput &input, llvm::StringRef layout,
-           const ServingQuestion &question);
+llvm::Expected<RankMemory> rankMemory(const PlanInput &input,
+                                      llvm::StringRef layout,
+                                      const ServingQuestion &question);
 
 /// GPUs that serve one model together.
 struct ServingGroup {

@@ -112,8 +112,10 @@ static Error readSizes(const EstimateOptions &o, Estimate &e) {
 static Error readServing(const EstimateOptions &o, Estimate &e) {
   std::string stored = e.config ? e.config->quantizedFormat : "";
   e.stored = o.weights.empty() && !stored.empty();
-  Expected<ServingFormat> weights = weightFormat(
-      "--weights", !o.weights.empty() ? o.weights : e.stored ? stored : "bf16");
+  Expected<ServingFormat> weights =
+      weightFormat("--weights", !o.weights.empty() ? o.weights
+                                : e.stored         ? stored
+                                                   : "bf16");
   if (!weights)
     return weights.takeError();
   Expected<ServingFormat> cache =
@@ -206,8 +208,7 @@ static void printEstimate(const Estimate &e, raw_ostream &out) {
                                e.state.gradients, e.state.optimizer};
   bool serves = e.cache && *e.cache > 0;
   if (serves)
-    sizes.insert(sizes.end(),
-                 {e.servedWeights, *e.cache, e.inferenceBytes()});
+    sizes.insert(sizes.end(), {e.servedWeights, *e.cache, e.inferenceBytes()});
   std::vector<std::string> binary = formatSizes(sizes),
                            decimal = formatDecimalSizes(sizes);
   size_t at = 0;
@@ -231,11 +232,10 @@ static void printEstimate(const Estimate &e, raw_ostream &out) {
   memoryRow("  optimizer", "32-bit master weights and moments");
   if (serves) {
     memoryRow("served weights",
-              e.weights.name.str() +
-                  (e.stored ? " (the checkpoint's)"
-                   : e.weights.bytes == 2
-                       ? " (--weights)"
-                       : ", embedding and head bf16"));
+              e.weights.name.str() + (e.stored ? " (the checkpoint's)"
+                                      : e.weights.bytes == 2
+                                          ? " (--weights)"
+                                          : ", embedding and head bf16"));
     memoryRow("key-value cache", "of one sequence of " +
                                      std::to_string(e.sequence) + ", " +
                                      e.cacheFormat.name.str());

@@ -40,7 +40,8 @@ static std::vector<Piece> verdict(const ExplainReport &r) {
     return out;
   }
   out.push_back(
-      {Piece::Strong, {" takes " + formatPercent(r.loss()) + " longer", "loss", r.loss()}});
+      {Piece::Strong,
+       {" takes " + formatPercent(r.loss()) + " longer", "loss", r.loss()}});
   std::string why = losses(r.own.step, r.best->step);
   plain(" than the best" + (why.empty() ? "" : ": " + why) + ".");
   return out;
@@ -87,7 +88,8 @@ void tessera::writePage(const ExplainReport &r, raw_ostream &out) {
     page.paragraph({{Piece::Plain, "The best is "},
                     {Piece::Code, r.best->layout.str()},
                     {Piece::Plain, "."}});
-  for (const std::string &line : {obstaclesText(r), r.fits ? fitText(r) : std::string()})
+  for (const std::string &line :
+       {obstaclesText(r), r.fits ? fitText(r) : std::string()})
     if (!line.empty())
       page.sentence(line);
   writeCards(page, r.session, {"yours", "own", &r.own});

@@ -80,9 +80,9 @@ Utilisation tessera::utilisationOf(const Candidate &c, const PlanProblem &p) {
   double n = double(p.shape.activeParameters()) -
              (p.shape.tied ? 0.0 : double(p.shape.vocab) * p.shape.hidden);
   double sequence = double(p.workload.sequence);
-  double ofOne = tokensPerSecond(c, p) /
-                 (p.model.cluster.chip.peak(p.precision.linear) *
-                  double(p.gpus()));
+  double ofOne =
+      tokensPerSecond(c, p) /
+      (p.model.cluster.chip.peak(p.precision.linear) * double(p.gpus()));
   return {conventionalFlops(p.shape, 1, {}) / sequence * ofOne,
           3 * graphFlops(p) / sequence * ofOne, 6 * n * ofOne};
 }

@@ -25,7 +25,8 @@ std::string losses(const StepTime &a, const StepTime &b);
 /// Tokens per second of all GPUs.
 double tokensPerSecond(const Candidate &c, const PlanProblem &p);
 /// Model FLOPs over the peak of all GPUs for the layers' number format, in
-/// three conventions; none counts recomputation, experts are as they are active.
+/// three conventions; none counts recomputation, experts are as they are
+/// active.
 struct Utilisation {
   /// "MFU": 6 N and attention over all positions, causal or not (PaLM, arXiv
   /// 2204.02311, appendix B; Megatron-LM, arXiv 2104.04473, section 5).

@@ -58,9 +58,8 @@ std::string tessera::differenceText(const Layout &from, const Layout &to,
     return before.empty() ? now : now + " for " + before;
   };
   auto has = [](const std::vector<std::string> &words, StringRef key) {
-    return llvm::find_if(words, [&](const std::string &word) {
-      return keyOf(word) == key;
-    });
+    return llvm::find_if(
+        words, [&](const std::string &word) { return keyOf(word) == key; });
   };
   for (const std::string &word : added) {
     auto old = has(removed, keyOf(word));
@@ -168,8 +167,7 @@ private:
   }
 
   void keep(StringRef what, StringRef first, const Layout &layout) {
-    if (layout == own.layout ||
-        llvm::any_of(out, [&](const Change &c) {
+    if (layout == own.layout || llvm::any_of(out, [&](const Change &c) {
           return c.result.layout == layout;
         }))
       return;

@@ -205,9 +205,9 @@ static void printFront(const PlanReport &r, raw_ostream &out) {
                                                 /*mayShrink=*/false);
   std::vector<std::string> steps = stepTexts(r.front);
   for (size_t i = 0; i < steps.size(); ++i)
-    rowWithLayout(table,
-                  {formatNumber(r.front[i].memory.needed() / kGiB, 1), steps[i]},
-                  r.front[i].layout.str(), layoutRoom(22));
+    rowWithLayout(
+        table, {formatNumber(r.front[i].memory.needed() / kGiB, 1), steps[i]},
+        r.front[i].layout.str(), layoutRoom(22));
   table.print(out);
 }
 

@@ -68,23 +68,24 @@ json::Value tessera::toJson(const PlanReport &r) {
     }
     sizes.push_back(std::move(o));
   }
-  json::Object o{{"model", p.name},
-                 {"parameters", p.shape.totalParameters()},
-                 {"active_parameters", p.shape.activeParameters()},
-                 {"cluster", p.model.cluster.str()},
-                 {"gpus", p.gpus()},
-                 {"sequence", p.workload.sequence},
-                 {"global_batch", p.workload.globalBatch},
-                 {"stack", p.stack},
-                 {"precision", nameOf(p.precision.linear).lower()},
-                 {"objective", nameOf(r.objective)},
-                 {"assumptions", std::move(assumptions)},
-                 {"given", json::Array(r.session.given)},
-                 {"ranked", std::move(ranked)},
-                 {"sensitivity", std::move(studies)},
-                 {"memory_limit_bytes", p.memoryLimit},
-                 {"expected_error", expectedErrorJson(r.result.ranked.front(), p)},
-                 {"certificate", toJson(r.result.certificate)}};
+  json::Object o{
+      {"model", p.name},
+      {"parameters", p.shape.totalParameters()},
+      {"active_parameters", p.shape.activeParameters()},
+      {"cluster", p.model.cluster.str()},
+      {"gpus", p.gpus()},
+      {"sequence", p.workload.sequence},
+      {"global_batch", p.workload.globalBatch},
+      {"stack", p.stack},
+      {"precision", nameOf(p.precision.linear).lower()},
+      {"objective", nameOf(r.objective)},
+      {"assumptions", std::move(assumptions)},
+      {"given", json::Array(r.session.given)},
+      {"ranked", std::move(ranked)},
+      {"sensitivity", std::move(studies)},
+      {"memory_limit_bytes", p.memoryLimit},
+      {"expected_error", expectedErrorJson(r.result.ranked.front(), p)},
+      {"certificate", toJson(r.result.certificate)}};
   if (p.framework)
     o["stack_limits"] =
         json::Array(limitsOf(*p.framework, p.shape.experts > 0));

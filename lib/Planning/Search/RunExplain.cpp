@@ -60,12 +60,12 @@ std::string tessera::fitText(const ExplainReport &x) {
   std::string needs = formatBytes(x.own.memory.needed()) + " on stage " +
                       std::to_string(x.own.memory.stage);
   if (!x.fits)
-    return "it does not fit: it needs " + needs + ", " +
-           formatBytes(x.over()) + " more than the " + formatBytes(x.room) +
-           " there are";
+    return "it does not fit: it needs " + needs + ", " + formatBytes(x.over()) +
+           " more than the " + formatBytes(x.room) + " there are";
   if (!x.tight)
     return "";
-  return "it fits, but leaves " + formatBytes(-x.over()) + " free, less than the " +
+  return "it fits, but leaves " + formatBytes(-x.over()) +
+         " free, less than the " +
          formatBytes(keptFree(x.own, x.session.problem)) +
          " that a plan keeps free for the allocator and for the prediction's "
          "own error; the best may take as much";
@@ -146,8 +146,8 @@ static void printComparison(const ExplainReport &x, raw_ostream &out) {
             ? formatPercent(x.own.step.seconds / c.result.step.seconds - 1) +
                   " faster"
             : "fits, with " + formatDuration(c.result.step.seconds) + " a step";
-    printWrapped(out, "changing " + c.what + " alone (" + c.fields + "): " +
-                          what + ": " + c.result.layout.str());
+    printWrapped(out, "changing " + c.what + " alone (" + c.fields +
+                          "): " + what + ": " + c.result.layout.str());
   }
 }
 

@@ -136,12 +136,12 @@ Expected<PlanSession> tessera::makeSession(const PlanInput &in) {
   std::string own;
   for (const auto &[name, value] : cluster->efficiencies)
     own += (own.empty() ? "" : ", ") + name + " " + formatNumber(value, 3);
-  s.assumptions.push_back("constants: " + cluster->chip.name +
-                          (own.empty() ? " "
-                                       : " with your " + own +
-                                             " (efficiencies), the others ") +
-                          constants.originOf(cluster->chip) + "; " + in.stack +
-                          " " + constants.originOf(in.stack));
+  s.assumptions.push_back(
+      "constants: " + cluster->chip.name +
+      (own.empty() ? " "
+                   : " with your " + own + " (efficiencies), the others ") +
+      constants.originOf(cluster->chip) + "; " + in.stack + " " +
+      constants.originOf(in.stack));
   if (in.memory.empty())
     s.assumptions.push_back("a plan keeps the allocator's reserve and 5 % of a "
                             "GPU's memory free (--memory)");
@@ -166,7 +166,8 @@ std::optional<Cluster> tessera::smallestCluster(const PlanProblem &problem,
   // A part of a usual server grows to the whole before there are two.
   Cluster server = makeCluster(asked.chip, 1, 8);
   int whole = std::max(server.gpusPerNode, asked.gpusPerNode);
-  for (int gpus = std::max(2 * asked.gpusPerNode, 1); gpus <= whole; gpus *= 2) {
+  for (int gpus = std::max(2 * asked.gpusPerNode, 1); gpus <= whole;
+       gpus *= 2) {
     Cluster part = makeCluster(asked.chip, 1, gpus);
     if (holds(problem, part))
       return part;
@@ -208,8 +209,8 @@ std::string tessera::explainNoFit(const PlanProblem &p,
       p.fixed.values, [](const auto &value) { return value.has_value(); });
   if (constrained)
     text += " under the fixed choices";
-  std::string room = formatBytes(p.memoryRoom > 0 ? p.memoryRoom
-                                                  : p.memoryLimit);
+  std::string room =
+      formatBytes(p.memoryRoom > 0 ? p.memoryRoom : p.memoryLimit);
   if (result.nearest) {
     const MemoryUse &least = result.nearest->second;
     text += ": of the " + room + " of its fullest GPU the leanest layout (" +
@@ -217,9 +218,9 @@ std::string tessera::explainNoFit(const PlanProblem &p,
             formatBytes(least.needed()) + ", a plan keeps " +
             formatBytes(least.reserve + p.memoryMargin) + " free";
   } else {
-    text += ": weights, gradients, optimizer and one microbatch need at least " +
-            formatBytes(leastState(p)) + " on the fullest GPU, there are " +
-            room;
+    text +=
+        ": weights, gradients, optimizer and one microbatch need at least " +
+        formatBytes(leastState(p)) + " on the fullest GPU, there are " + room;
   }
   PlanProblem open = p;
   open.fixed = {};

@@ -255,15 +255,17 @@ Expected<std::vector<Point>> tessera::readPoints(StringRef text,
   if (!table)
     return table.takeError();
   static constexpr StringLiteral needed[] = {
-      "model", "layers", "hidden", "heads",       "seq",          "gpu",   "n_gpus",
-      "tp",    "pp",     "dp",     "micro_batch", "global_batch", "metric", "value"};
+      "model",       "layers",       "hidden", "heads", "seq",
+      "gpu",         "n_gpus",       "tp",     "pp",    "dp",
+      "micro_batch", "global_batch", "metric", "value"};
   std::vector<StringRef> present(table->header.begin(), table->header.end());
   std::string missing, hints;
   for (StringRef column : needed)
     if (!table->columns.count(column)) {
       missing += (missing.empty() ? "'" : ", '") + column.str() + "'";
       if (StringRef near = nearestName(column, present); !near.empty())
-        hints += "; did you mean '" + column.str() + "' by '" + near.str() + "'?";
+        hints +=
+            "; did you mean '" + column.str() + "' by '" + near.str() + "'?";
     }
   if (!missing.empty()) {
     bool one = !StringRef(missing).contains(',');

@@ -103,8 +103,7 @@ TEST(Validation, FieldsAreChecked) {
          "context_parallel": false, "bits": 16, "sequence": 4096, "gpus": 8,
          "network_gbps": 0, "runs": 1)";
   auto fails = [&](const std::string &rest) {
-    Expected<StepValidation> v =
-        read(R"({"runs": [{)" + good + rest + "}]}");
+    Expected<StepValidation> v = read(R"({"runs": [{)" + good + rest + "}]}");
     bool failed = !v;
     consumeError(v.takeError());
     return failed;
@@ -115,7 +114,8 @@ TEST(Validation, FieldsAreChecked) {
   EXPECT_TRUE(fails(R"(, "fitted": [-1], "held_out": [])"));
   EXPECT_TRUE(fails(R"(, "fitted": [0.1])"));
   EXPECT_TRUE(fails(R"(, "fitted": [0.1], "held_out": [], "mean": 1)"));
-  for (const char *text : {R"({"runs": 3})", R"({})", R"({"runs": [], "x": 1})"}) {
+  for (const char *text :
+       {R"({"runs": 3})", R"({})", R"({"runs": [], "x": 1})"}) {
     Expected<StepValidation> v = read(text);
     EXPECT_FALSE(static_cast<bool>(v)) << text;
     consumeError(v.takeError());

@@ -49,10 +49,12 @@ TEST(Points, MistakesNameLineAndColumn) {
   auto error = [](const std::string &text) {
     return toString(readPoints(text, "p.csv").takeError());
   };
-  EXPECT_EQ(error("id,source\n1,2\n"), "p.csv: columns 'model', 'layers', 'hidden', 'heads', 'seq', 'gpu', "
-            "'n_gpus', 'tp', 'pp', 'dp', 'micro_batch', 'global_batch', "
-            "'metric', 'value' are missing ('tessera validate --template' "
-            "prints a file to fill)");
+  EXPECT_EQ(
+      error("id,source\n1,2\n"),
+      "p.csv: columns 'model', 'layers', 'hidden', 'heads', 'seq', 'gpu', "
+      "'n_gpus', 'tp', 'pp', 'dp', 'micro_batch', 'global_batch', "
+      "'metric', 'value' are missing ('tessera validate --template' "
+      "prints a file to fill)");
   EXPECT_EQ(error(row("step_time", "1")),
             "p.csv:2: column 'metric': unknown metric 'step_time'; did you "
             "mean 'step_time_s'?");
