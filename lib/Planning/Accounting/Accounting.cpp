@@ -96,8 +96,8 @@ Expected<ServingFormat> tessera::cacheFormat(StringRef flag, StringRef name) {
   return formatAmong(formats, flag, name);
 }
 
-double tessera::layerBytes(const ModelConfig &config,
-                           const ServingFormat &format) {
+/// Elements of all layers' parameters, and of those that formats shorten.
+static std::pair<double, double> layerElements(const ModelConfig &config) {
   double all = 0, matrices = 0;
   config.forEachParameter([&](const ParameterRef &parameter) {
     if (!parameter.isLayered())
@@ -109,20 +109,18 @@ double tessera::layerBytes(const ModelConfig &config,
     if (parameter.shape.size() > 1 && parameter.symbol != "router")
       matrices += elements;
   });
+  return {all, matrices};
+}
+
+double tessera::layerBytes(const ModelConfig &config,
+                           const ServingFormat &format) {
+  auto [all, matrices] = layerElements(config);
   return all > 0 ? 2 + (format.bytes - 2) * matrices / all : 2;
 }
 
 double tessera::servedWeightBytes(const ModelConfig &config,
                                   const ServingFormat &format) {
-  double layers = 0;
-  config.forEachParameter([&](const ParameterRef &parameter) {
-    if (!parameter.isLayered())
-      return;
-    double elements = double(config.layersOf(parameter));
-    for (int64_t size : parameter.shape)
-      elements *= double(size);
-    layers += elements;
-  });
+  double layers = layerElements(config).first;
   return layers * layerBytes(config, format) +
          2 * (double(config.numParameters()) - layers);
 }
