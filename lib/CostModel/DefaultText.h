@@ -1,5 +1,4 @@
-//===- DefaultText.h - the shipped constants as they lie ---------*- C++
-//-*-===//
+//===- DefaultText.h - the shipped constants as they lie --------*- C++ -*-===//
 #ifndef TESSERA_LIB_COSTMODEL_DEFAULTTEXT_H
 #define TESSERA_LIB_COSTMODEL_DEFAULTTEXT_H
 

@@ -1,5 +1,4 @@
-//===- EditDistance.h - which name was meant ---------------------*- C++
-//-*-===//
+//===- EditDistance.h - which name was meant --------------------*- C++ -*-===//
 //
 // Private to the runtime, which has no LLVM to ask.
 //

@@ -1,5 +1,4 @@
-//===- ArenaPlacement.h - buffers of known lifetime in one arena -*- C++
-//-*-===//
+//===- ArenaPlacement.h - buffers of known lifetime in one arena ----------===//
 //
 // The storage allocation problem for straight-line code: every buffer has a
 // size and an interval of steps during which it is alive; buffers alive at the

@@ -1,5 +1,4 @@
-//===- Counts.h - what one rank's program does --------------------*- C++
-//-*-===//
+//===- Counts.h - what one rank's program does ------------------*- C++ -*-===//
 //
 // Adds up, over a partitioned module, the costs that its ops state
 // (CostOpInterface), the collectives per communicator, and the memory of the

@@ -1,5 +1,4 @@
-//===- Passes.h - printing what is counted ------------------------*- C++
-//-*-===//
+//===- Passes.h - printing what is counted ----------------------*- C++ -*-===//
 #ifndef TESSERA_ANALYSIS_PASSES_H
 #define TESSERA_ANALYSIS_PASSES_H
 

@@ -1,5 +1,4 @@
-//===- Checkpoint.h - safetensors checkpoints --------------------*- C++
-//-*-===//
+//===- Checkpoint.h - safetensors checkpoints -------------------*- C++ -*-===//
 //
 // Reads checkpoints in the safetensors format, one file or sharded with an
 // index, through a memory map. Used by executables, where each rank reads only

@@ -1,5 +1,4 @@
-//===- Collectives.h - set-up and counts of the collectives ------*- C++
-//-*-===//
+//===- Collectives.h - set-up and counts of the collectives -----*- C++ -*-===//
 //
 // Beside the nccl* entry points (Nccl.h): which backend they use, names of
 // communicators for messages, and what was called.

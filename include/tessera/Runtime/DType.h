@@ -1,5 +1,4 @@
-//===- DType.h - element types and their conversion --------------*- C++
-//-*-===//
+//===- DType.h - element types and their conversion -------------*- C++ -*-===//
 //
 // The element types that files, manifests and collectives share, and exact
 // conversions between the floating-point ones (round to nearest, ties to even;

@@ -1,5 +1,4 @@
-//===- Device.h - one device, real or virtual --------------------*- C++
-//-*-===//
+//===- Device.h - one device, real or virtual -------------------*- C++ -*-===//
 //
 // What the runtime needs of a device. Two backends: the CUDA driver, opened
 // with dlopen when it is asked for, and the virtual GPU. Emitted code reaches

@@ -1,5 +1,4 @@
-//===- Fatal.h - end of the program with one message -------------*- C++
-//-*-===//
+//===- Fatal.h - end of the program with one message ------------*- C++ -*-===//
 //
 // Emitted code cannot return an error (a launch or a collective that failed in
 // the middle of the forward pass), so the runtime ends the process there: one

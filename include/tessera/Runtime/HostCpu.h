@@ -1,5 +1,4 @@
-//===- HostCpu.h - does this CPU have what code was compiled for --*- C++
-//-*-===//
+//===- HostCpu.h - does this CPU have what code was compiled for ----------===//
 #ifndef TESSERA_RUNTIME_HOSTCPU_H
 #define TESSERA_RUNTIME_HOSTCPU_H
 

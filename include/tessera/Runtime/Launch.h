@@ -1,5 +1,4 @@
-//===- Launch.h - who am I, and starting ranks -------------------*- C++
-//-*-===//
+//===- Launch.h - who am I, and starting ranks ------------------*- C++ -*-===//
 //
 // Finds this process's rank in the environment of the program that started it,
 // and starts the ranks of `tessera run -n N`.

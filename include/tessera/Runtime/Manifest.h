@@ -1,5 +1,4 @@
-//===- Manifest.h - what an executable says of itself ------------*- C++
-//-*-===//
+//===- Manifest.h - what an executable says of itself -----------*- C++ -*-===//
 //
 // The contract between the compiler, which writes the manifest as JSON into
 // every executable, and the runtime's main, which reads it. Every key that the

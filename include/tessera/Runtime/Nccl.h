@@ -1,5 +1,4 @@
-//===- Nccl.h - the nccl* entry points ---------------------------*- C++
-//-*-===//
+//===- Nccl.h - the nccl* entry points --------------------------*- C++ -*-===//
 //
 // NCCL's own names, values and signatures ("NCCL User Guide", API section; the
 // values are those of nccl.h 2.x, stable since 2.10). Emitted host code calls

@@ -1,5 +1,4 @@
-//===- Program.h - main of every executable ----------------------*- C++
-//-*-===//
+//===- Program.h - main of every executable ---------------------*- C++ -*-===//
 //
 // What an executable does around its forward pass: options, ranks, weights,
 // tokens, the run, outputs. See docs/running.md.

@@ -1,5 +1,4 @@
-//===- ProgramFile.h - executables as files ----------------------*- C++
-//-*-===//
+//===- ProgramFile.h - executables as files ---------------------*- C++ -*-===//
 //
 // A program that was cut short or changed on its way would end by a signal
 // that says nothing. The compiler seals every executable with its size and a

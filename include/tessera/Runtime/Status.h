@@ -1,5 +1,4 @@
-//===- Status.h - errors of the runtime --------------------------*- C++
-//-*-===//
+//===- Status.h - errors of the runtime -------------------------*- C++ -*-===//
 //
 // The runtime reports a failure as one line of text that is ready to print:
 // lower case, no full stop, naming the file, field or rank. No exception

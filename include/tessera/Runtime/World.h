@@ -1,5 +1,4 @@
-//===- World.h - the ranks of one job ----------------------------*- C++
-//-*-===//
+//===- World.h - the ranks of one job ---------------------------*- C++ -*-===//
 //
 // The ranks' meeting point: exchange of small host data, agreement on errors,
 // and proof of life. On one host through shared memory, over several through

@@ -1,5 +1,4 @@
-//===- Communicator.h - what an ncclComm_t points to -------------*- C++
-//-*-===//
+//===- Communicator.h - what an ncclComm_t points to ------------*- C++ -*-===//
 //
 // Our handle around NCCL's or around shared memory, and the state of the nccl*
 // layer.

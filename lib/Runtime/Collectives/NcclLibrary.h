@@ -1,5 +1,4 @@
-//===- NcclLibrary.h - the real NCCL, opened at run time ---------*- C++
-//-*-===//
+//===- NcclLibrary.h - the real NCCL, opened at run time --------*- C++ -*-===//
 //
 // The entry points of libnccl.so.2 that are forwarded to.
 //

@@ -1,5 +1,4 @@
-//===- Reduce.h - elementwise reduction in rank order ------------*- C++
-//-*-===//
+//===- Reduce.h - elementwise reduction in rank order -----------*- C++ -*-===//
 //
 // The arithmetic of the virtual devices' reducing collectives.
 //

@@ -1,5 +1,4 @@
-//===- ShmComm.h - a communicator in shared memory ---------------*- C++
-//-*-===//
+//===- ShmComm.h - a communicator in shared memory --------------*- C++ -*-===//
 //
 // The virtual devices' communicator: ranks of one host move bytes through a
 // segment of their own.

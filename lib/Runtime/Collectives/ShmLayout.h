@@ -1,5 +1,4 @@
-//===- ShmLayout.h - what lies in a communicator's segment -------*- C++
-//-*-===//
+//===- ShmLayout.h - what lies in a communicator's segment ------*- C++ -*-===//
 //
 // Header, one Member per rank, one Mail per ordered pair of ranks, the data of
 // the mails, n staging areas and a result area. A new segment is all zero,

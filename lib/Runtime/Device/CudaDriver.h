@@ -1,5 +1,4 @@
-//===- CudaDriver.h - the driver entry points that are used ------*- C++
-//-*-===//
+//===- CudaDriver.h - the driver entry points that are used -----*- C++ -*-===//
 //
 // Own declarations of the CUDA driver API (types, constants and signatures as
 // documented in the "CUDA Driver API" manual), so that no CUDA header is needed

@@ -1,5 +1,4 @@
-//===- CudaImages.h - which embedded image suits a device --------*- C++
-//-*-===//
+//===- CudaImages.h - which embedded image suits a device -------*- C++ -*-===//
 //
 // The rules of binary compatibility ("CUDA C++ Programming Guide", sections
 // "Binary Compatibility" and "PTX Compatibility"): a cubin for X.y runs on X.z

@@ -1,5 +1,4 @@
-//===- SharedMemory.h - segments and waiting between processes ---*- C++
-//-*-===//
+//===- SharedMemory.h - segments and waiting between processes --*- C++ -*-===//
 //
 // POSIX shared memory with record locks as proof of life, and waiting on a
 // futex word in it. A lock that a process holds on a byte of the segment's file

@@ -1,5 +1,4 @@
-//===- Worlds.h - the kinds of world -----------------------------*- C++
-//-*-===//
+//===- Worlds.h - the kinds of world ----------------------------*- C++ -*-===//
 //
 // Private to Launch: how World::join makes each kind.
 //

@@ -1,5 +1,4 @@
-//===- Npy.h - numpy's .npy files --------------------------------*- C++
-//-*-===//
+//===- Npy.h - numpy's .npy files -------------------------------*- C++ -*-===//
 //
 // The format of NEP 1 ("A Simple File Format for NumPy Arrays"): magic,
 // version, header length, a Python dict, then the data.

@@ -1,5 +1,4 @@
-//===- Options.h - an executable's command line ------------------*- C++
-//-*-===//
+//===- Options.h - an executable's command line -----------------*- C++ -*-===//
 //
 // Private to Program.
 //

@@ -1,5 +1,4 @@
-//===- Output.h - results of a run -------------------------------*- C++
-//-*-===//
+//===- Output.h - results of a run ------------------------------*- C++ -*-===//
 //
 // Private to Program: global outputs out of every rank's part, and files that
 // appear whole or not at all.

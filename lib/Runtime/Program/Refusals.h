@@ -1,5 +1,4 @@
-//===- Refusals.h - what a program will not start with -----------*- C++
-//-*-===//
+//===- Refusals.h - what a program will not start with ----------*- C++ -*-===//
 //
 // Private to Program.
 //

@@ -1,5 +1,4 @@
-//===- Report.h - what a run prints ------------------------------*- C++
-//-*-===//
+//===- Report.h - what a run prints -----------------------------*- C++ -*-===//
 //
 // Private to Program: the comparison of counted and expected collectives, and
 // the texts of a run in plain and JSON form.

@@ -1,5 +1,4 @@
-//===- Session.h - one run of a program on one rank --------------*- C++
-//-*-===//
+//===- Session.h - one run of a program on one rank -------------*- C++ -*-===//
 //
 // Private to Program. The stages of a run, in order; each returns a Status that
 // the ranks then agree on (Program.cpp), so that all end when one fails.

@@ -1,5 +1,4 @@
-//===- Tokens.h - token files ------------------------------------*- C++
-//-*-===//
+//===- Tokens.h - token files -----------------------------------*- C++ -*-===//
 //
 // Private to Program. The formats are described in docs/running.md.
 //

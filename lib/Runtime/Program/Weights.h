@@ -1,5 +1,4 @@
-//===- Weights.h - filling the parameter arena -------------------*- C++
-//-*-===//
+//===- Weights.h - filling the parameter arena ------------------*- C++ -*-===//
 //
 // Private to Program: parameters from a checkpoint or drawn, and tables.
 //

@@ -1,5 +1,4 @@
-//===- ManifestFacts.h - what the manifest says of compiled kernels -*- C++
-//-*-===//
+//===- ManifestFacts.h - what the manifest says of compiled kernels -------===//
 #ifndef TESSERA_LIB_TARGET_EXECUTABLE_MANIFESTFACTS_H
 #define TESSERA_LIB_TARGET_EXECUTABLE_MANIFESTFACTS_H
 

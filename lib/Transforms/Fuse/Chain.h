@@ -1,5 +1,4 @@
-//===- Chain.h - ops behind a value that its kernel can absorb ----*- C++
-//-*-===//
+//===- Chain.h - ops behind a value that its kernel can absorb --*- C++ -*-===//
 #ifndef LIB_TRANSFORMS_FUSE_CHAIN_H
 #define LIB_TRANSFORMS_FUSE_CHAIN_H
 

@@ -1,5 +1,4 @@
-//===- FakeKernel.h - the fake program's only kernel -------------*- C++
-//-*-===//
+//===- FakeKernel.h - the fake program's only kernel ------------*- C++ -*-===//
 //
 // Shared by the fake program, which runs it on the virtual GPU, and the fake
 // CUDA driver.

@@ -1,5 +1,4 @@
-//===- Ranks.h - forked ranks for unit tests ---------------------*- C++
-//-*-===//
+//===- Ranks.h - forked ranks for unit tests --------------------*- C++ -*-===//
 //
 // Runs a function as several processes that form one job, and collects what
 // each returned and how it ended.

@@ -1,5 +1,4 @@
-//===- RunCommand.h - commands and their output ------------------*- C++
-//-*-===//
+//===- RunCommand.h - commands and their output -----------------*- C++ -*-===//
 //
 // For tests that run executables.
 //

@@ -1,5 +1,4 @@
-//===- TestFiles.h - files for the runtime's unit tests ----------*- C++
-//-*-===//
+//===- TestFiles.h - files for the runtime's unit tests ---------*- C++ -*-===//
 //
 // A temporary folder and a plain writer of safetensors files, written from the
 // format's description and apart from the reader under test.

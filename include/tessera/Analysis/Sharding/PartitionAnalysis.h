@@ -1,5 +1,4 @@
-//===- PartitionAnalysis.h - one rank's program, worked out -------*- C++
-//-*-===//
+//===- PartitionAnalysis.h - one rank's program, worked out -----*- C++ -*-===//
 //
 // Works out, for every op of a module, the shardings of its operands and
 // results and the collectives that bring the operands there, without touching

@@ -1,5 +1,4 @@
-//===- Resharding.h - from one sharding to another ----------------*- C++
-//-*-===//
+//===- Resharding.h - from one sharding to another --------------*- C++ -*-===//
 //
 // Finds the cheapest legal sequence of slice, all_gather, all_to_all,
 // reduce_scatter and all_reduce that turns one sharding of a tensor into

@@ -1,5 +1,4 @@
-//===- ShardingPlan.h - what the plan decides ---------------------------*- C++
-//-*-===//
+//===- ShardingPlan.h - what the plan decides -------------------*- C++ -*-===//
 //
 // A sharding plan is all that the partitioner has to be told about a module:
 // the mesh, where each parameter lies, and the shardings of the values for

@@ -1,5 +1,4 @@
-//===- Passes.h - which ops become one kernel ---------------------*- C++
-//-*-===//
+//===- Passes.h - which ops become one kernel -------------------*- C++ -*-===//
 #ifndef TESSERA_TRANSFORMS_FUSE_PASSES_H
 #define TESSERA_TRANSFORMS_FUSE_PASSES_H
 

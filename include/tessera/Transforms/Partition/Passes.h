@@ -1,5 +1,4 @@
-//===- Passes.h - one rank's program ------------------------------*- C++
-//-*-===//
+//===- Passes.h - one rank's program ----------------------------*- C++ -*-===//
 #ifndef TESSERA_TRANSFORMS_PARTITION_PASSES_H
 #define TESSERA_TRANSFORMS_PARTITION_PASSES_H
 

@@ -1,5 +1,4 @@
-//===- CountUnderMesh.h - what a program would do on a mesh -------*- C++
-//-*-===//
+//===- CountUnderMesh.h - what a program would do on a mesh -----*- C++ -*-===//
 #ifndef TESSERA_TRANSFORMS_PLAN_COUNTUNDERMESH_H
 #define TESSERA_TRANSFORMS_PLAN_COUNTUNDERMESH_H
 

@@ -1,5 +1,4 @@
-//===- Passes.h - deciding the layout -----------------------------*- C++
-//-*-===//
+//===- Passes.h - deciding the layout ---------------------------*- C++ -*-===//
 #ifndef TESSERA_TRANSFORMS_PLAN_PASSES_H
 #define TESSERA_TRANSFORMS_PLAN_PASSES_H
 

@@ -1,5 +1,4 @@
-//===- PlanLayout.h - the layout of a mesh given by hand ----------*- C++
-//-*-===//
+//===- PlanLayout.h - the layout of a mesh given by hand --------*- C++ -*-===//
 #ifndef TESSERA_TRANSFORMS_PLAN_PLANLAYOUT_H
 #define TESSERA_TRANSFORMS_PLAN_PLANLAYOUT_H
 

@@ -1,5 +1,4 @@
-//===- Roles.h - what each linear of a decoder is for -------------*- C++
-//-*-===//
+//===- Roles.h - what each linear of a decoder is for -----------*- C++ -*-===//
 //
 // Derives from the graph, never from names, which values form the residual
 // stream and which linears lead out of it and back into it.

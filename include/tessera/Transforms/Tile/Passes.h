@@ -1,5 +1,4 @@
-//===- Passes.h - how each kernel is made -------------------------*- C++
-//-*-===//
+//===- Passes.h - how each kernel is made -----------------------*- C++ -*-===//
 #ifndef TESSERA_TRANSFORMS_TILE_PASSES_H
 #define TESSERA_TRANSFORMS_TILE_PASSES_H
 
